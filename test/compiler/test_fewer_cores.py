@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -10,8 +9,8 @@ import pytest
 
 import npuflow
 from npuflow.compiler import residency
-from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.compiler.core_loads import core_seconds
+from npuflow.compiler.home_phases import HomePhases
 from npuflow.compiler.residency import Resident
 from npuflow.network.calls import CallList
 from npuflow.simulate.program import Program
@@ -88,9 +87,10 @@ def test_what_stays_on_the_chip_is_looked_for_once_of_the_same_parts(monkeypatch
     looked: list[list[Program]] = []
     found = residency.resident
 
-    def counted(calls: CallList, parts: Mapping[str, CompiledFunction], **how: Any) -> Resident:  # noqa: ANN401
-        looked.append([parts[call.name].program for call in calls.calls])
-        return found(calls, parts, **how)
+    def counted(calls: CallList, phases: HomePhases | None, **how: Any) -> Resident:  # noqa: ANN401
+        assert phases is not None
+        looked.append([phases.parts[call.name].program for call in calls.calls])
+        return found(calls, phases, **how)
 
     monkeypatch.setattr(residency, "resident", counted)
     compiled(chain(3, 33, 64), "npu1")

@@ -12,8 +12,7 @@ from npuflow.errors import ExitCode, InputError
 from npuflow.network.decisions import OF_PARTS, Decision
 from npuflow.tools.ablate import run
 
-# Of an array of memory tiles: nothing is brought ahead there.
-NAMES = [one.value for one in Decision if one in OF_PARTS | {Decision.FUSION, Decision.MASKS}]
+NAMES = [one.value for one in Decision if one in OF_PARTS | {Decision.FUSION, Decision.MASKS, Decision.TRIES}]
 BLOCK = Path(__file__).resolve().parents[2] / "examples" / "block.mlir"
 WHOLE = Path(__file__).parent / "run.mlir"
 
@@ -48,18 +47,19 @@ def test_what_passes_decide_is_added(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run([str(example), "--device=npu4.0:1x1", "--jobs=1", "--add", f"--json={file}"]) is ExitCode.OK
     (function,) = json.loads(file.read_text())["functions"]
     assert [row["without"] for row in function["rows"]] == [
-        ["fusion", "masks", "reshape", "padding", "engines"],
-        ["masks", "reshape", "padding", "engines"],
-        ["reshape", "padding", "engines"],
-        ["padding", "engines"],
-        ["engines"],
+        ["fusion", "masks", "reshape", "padding", "engines", "tries"],
+        ["masks", "reshape", "padding", "engines", "tries"],
+        ["reshape", "padding", "engines", "tries"],
+        ["padding", "engines", "tries"],
+        ["engines", "tries"],
+        ["tries"],
         [],
     ]
     times = [row["time_us"] for row in function["rows"]]
     # There are no two matmuls in a row, and no windows.
-    assert times[0] == times[1] == times[2] > times[3] == times[4] > times[5]
+    assert times[0] == times[1] == times[2] > times[3] == times[4] > times[5] == times[6]
     named = [line[2:15].strip() for line in capsys.readouterr().out.splitlines()[2:]]
-    assert named == ["none of them", "+ fusion", "+ masks", "+ reshape", "+ padding", "+ engines"]
+    assert named == ["none of them", "+ fusion", "+ masks", "+ reshape", "+ padding", "+ engines", "+ tries"]
     (alone,) = npuflow.compile(example, device="npu4.0:1x1", disable=["reshape", "engines"]).run(verify=False).functions
     assert alone.time_us == pytest.approx(times[2])
 

@@ -36,20 +36,28 @@ class Resident:
     saved_bytes: int = 0
 
 
-def resident(
-    calls: CallList, parts: Mapping[str, CompiledFunction], *, spreads: bool = True, ahead: AsksAhead = NOTHING_ASKED
-) -> Resident:
-    """The phases with those tensors between them at home that win most time.
+def home_phases(
+    calls: CallList, parts: Mapping[str, CompiledFunction], before: HomePhases | None = None, *, spreads: bool = True
+) -> HomePhases | None:
+    """The phases that calls run, if tensors between them can be at home, with what is known of parts `before` these.
 
-    Clusters may keep some where they make them if it `spreads`. What homes cost is asked `ahead`.
+    Those before are called alike where they have one program, and were asked for alike. Clusters may keep tensors
+    where they make them if it `spreads`.
     """
     device = next(iter(parts.values())).device
     level = device.home_level
     if level is None:
-        return Resident(calls)
+        return None
+    if before is not None:
+        return replace(before, calls=calls, parts={**before.parts, **parts})
     if level == device.dma(device.dram_level).reaches:
-        return _Residents(PortPhases(calls, parts, device, level, spreads=spreads), ahead).found()
-    return _Residents(TilePhases(calls, parts, device, level), ahead).found()
+        return PortPhases(calls, parts, device, level, spreads=spreads)
+    return TilePhases(calls, parts, device, level)
+
+
+def resident(calls: CallList, phases: HomePhases | None, *, ahead: AsksAhead = NOTHING_ASKED) -> Resident:
+    """The phases with those tensors between them at home that win most time. What homes cost is asked `ahead`."""
+    return Resident(calls) if phases is None else _Residents(phases, ahead).found()
 
 
 @dataclass

@@ -16,9 +16,10 @@ from npuflow.compiler.divide import divided
 from npuflow.compiler.functions import How, assigns_strategies, of_function
 from npuflow.compiler.given import move
 from npuflow.compiler.known_residents import KnownResidents
+from npuflow.compiler.regroupings import Regrouping, regroupings
 from npuflow.compiler.sources import FunctionSource, copy_of, empty_like, first_alike, sources_of
 from npuflow.compiler.units import Unit, UnitCompiler, UnitOutcome
-from npuflow.compiler.without_refused import without_refused
+from npuflow.compiler.without_refused import regrouped, without_refused
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.pipeline_text import PassNest, PassNode
 from npuflow.errors import Diagnostic, InputError
@@ -27,12 +28,13 @@ from npuflow.execute.asked_beside import AskedBeside
 from npuflow.network.core_loads import note_load_seconds
 from npuflow.network.decisions import Decision
 from npuflow.network.outline import free_names
+from npuflow.ops.estimated import estimated_of
 from npuflow.strategy.work import work_of
 
 _ASKED_FOR = "asked for"
 # What fits as a whole comes apart where that takes so much less behind the launch: parts are more to read.
 _CLEARLY = 0.95
-# So often it is tried whether fewer cores are faster yet.
+# So often it is tried whether fewer cores are faster yet, or groups apart.
 _MOST_TRIES = 3
 
 
@@ -74,11 +76,12 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
         work.compile([source for number, source in enumerate(sources) if alike[number] == number])
     finally:
         sink.add_new(own.diagnostics)
-    work.come_apart([source for number, source in enumerate(sources) if alike[number] == number])
-    work.take_fewer_cores([source for number, source in enumerate(sources) if alike[number] == number])
-    for name, first in zip(names, alike):
-        work.repeat(names[first], name)
-    return work.batch(names)
+    unlike = [source for number, source in enumerate(sources) if alike[number] == number]
+    work.come_apart(unlike)
+    work.take_fewer_cores(unlike)
+    firsts = {name: names[first] for name, first in zip(names, alike)}
+    batch = work.batch(firsts)
+    return work.batch(firsts) if work.regroup(batch) else batch
 
 
 @dataclass(frozen=True)
@@ -319,6 +322,41 @@ class _Compilation:
                     break
                 before = found
 
+    def regroup(self, batch: Batch) -> bool:
+        """Whether functions take less time with other groups as one, where what parts take speaks for these."""
+        is_decided = {Decision.FUSION, Decision.PHASES, Decision.TRIES} <= self.how.decided
+        found = [self._regroup(before) for before in batch.sequences if is_decided and not before.like]
+        return any(found)
+
+    def _regroup(self, start: PartSequence) -> bool:
+        name, source = start.name, self.attempts[start.name].source
+        best, tried = start, list[list[Regrouping]]()
+        asked = [] if self._loads_one_by_one(name) else self._regroupings(start)
+        while asked and asked not in tried and len(tried) < _MOST_TRIES:
+            tried.append(asked)
+            other = self._apart(self.taken - self.cuts[name].kinds.keys())
+            found = other.tried(regrouped(source, asked))
+            if found is not None and found.seconds < best.seconds:
+                self._replace(name, other)
+                best = found
+            good = asked[: len(asked) // 2] if found is None else [one for one in asked if one.is_better(found, start)]
+            known = {one for some in tried for one in some}
+            more = [one for one in self._regroupings(best) if one not in known] if good == asked else []
+            asked = [*good, *more]
+        return best is not start
+
+    def _regroupings(self, sequence: PartSequence) -> list[Regrouping]:
+        ready = self.attempts[sequence.name].prepared
+        return [] if ready is None else [*regroupings(sequence, estimated_of(ready.function))]
+
+    def tried(self, source: FunctionSource) -> PartSequence | None:
+        """A function in parts; None where that can't be compiled."""
+        try:
+            self.compile([source])
+        except InputError:
+            return None
+        return self._sequence(source.name) if source.name in self.cuts else None
+
     def _loads_one_by_one(self, name: str) -> bool:
         parts = (self.functions[part].compiled for part in self.cuts[name].kinds)
         return any(part.device.control.loads_one_by_one for part in parts)
@@ -330,14 +368,19 @@ class _Compilation:
 
     def _replace(self, name: str, other: _Compilation) -> None:
         """Takes another one's parts of a function in place of its own."""
+        self._forget(name)
+        self._take(name, other, self.reasons[name])
+
+    def _forget(self, name: str) -> None:
+        """Has no parts of a function."""
         for part in self.cuts[name].kinds:
             del self.functions[part]
         self.taken.difference_update(self.cuts[name].kinds)
-        self._take(name, other, self.reasons[name])
 
     def _take(self, name: str, other: _Compilation, reason: str) -> None:
         """Takes another one's parts of a function, and what was said of them."""
         self.functions |= other.functions
+        self.attempts[name] = other.attempts[name]
         self._keep(name, other.cuts[name], reason)
         self._say(other.sink.diagnostics)
 
@@ -352,10 +395,12 @@ class _Compilation:
     def _sequence(self, name: str) -> PartSequence:
         return self.cuts[name].sequence(self.functions, "", self.how.decided, self.ahead, self.known)
 
-    def repeat(self, first: str, name: str) -> None:
+    def _repeat(self, first: str, name: str) -> None:
         """Makes a function of one that is like it but for its name."""
         if first == name:
             return
+        if name in self.cuts:
+            self._forget(name)
         if first in self.functions:
             self.functions[name] = self.functions[first].named(name)
             return
@@ -364,8 +409,10 @@ class _Compilation:
             self.functions[new] = self.functions[old].named(new)
         self._keep(name, self.cuts[first].named(name, parts), self.reasons[first])
 
-    def batch(self, names: list[str]) -> Batch:
-        """Everything, in the order of the functions."""
+    def batch(self, firsts: Mapping[str, str]) -> Batch:
+        """Everything, in the order of the functions, which are like the first of their kind but for their names."""
+        for name, first in firsts.items():
+            self._repeat(first, name)
         together = empty_like(next(iter(self.functions.values())).compiled.module)
         for name, function in self.functions.items():
             op = function.compiled.op
@@ -376,12 +423,12 @@ class _Compilation:
             for name, one in self.cuts.items()
         }
         functions: list[Function] = []
-        for name in names:
+        for name in firsts:
             if name in sequences:
                 functions += {part.name: part for part in sequences[name].parts}.values()
             else:
                 functions.append(self.functions[name])
-        return Batch(tuple(functions), tuple(sequences[name] for name in names if name in sequences), together)
+        return Batch(tuple(functions), tuple(sequences[name] for name in firsts if name in sequences), together)
 
 
 def _refusals(attempt: _Attempt, outcomes: Mapping[str, UnitOutcome]) -> dict[str, InputError]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from npuflow.compiler.cut import CutFunction, prepare
+from npuflow.compiler.regroupings import Regrouping
 from npuflow.compiler.sources import FunctionSource, sources_of
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.passes import ops_of
 from npuflow.core.pipeline_text import PassNest
 from npuflow.errors import InputError
-from npuflow.ops.refused import Refused, made_of, note_refused, refused_of
+from npuflow.ops.estimated import note_together, together_of
+from npuflow.ops.refused import Refused, is_choice, made_of, note_refused, refused_of
 
 
 def without_refused(
@@ -24,12 +26,26 @@ def without_refused(
     found = {one.made_of: one for one in known}
     for name, error in refusals.items():
         bundles = _of_whole(source, prefix) if cut is None else _of_part(cut, name)
-        for groups in filter(None, bundles):
+        for groups in filter(is_choice, bundles):
             found.setdefault(groups, Refused(groups, error.diagnostics[0].what))
     if len(found) == len(known):
         return None
     (again,) = sources_of(source.alone())
     note_refused(again.function, [*found.values()])
+    return again
+
+
+def regrouped(source: FunctionSource, changes: Sequence[Regrouping]) -> FunctionSource:
+    """The function, which says of these groups as well that they become one, or that they don't."""
+    (again,) = sources_of(source.alone())
+    together = [groups for one in changes for groups in one.as_one]
+    apart = [
+        (groups, one.why) for one in changes for groups in one.apart if not any(groups < each for each in together)
+    ]
+    if apart:
+        refused = [Refused(tuple(sorted(groups)), why) for groups, why in apart]
+        note_refused(again.function, [*refused_of(again.function), *refused])
+    note_together(again.function, [*together_of(again.function), *together])
     return again
 
 

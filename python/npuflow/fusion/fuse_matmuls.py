@@ -21,6 +21,7 @@ from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import STRATEGY, is_elementwise, is_parallel, producer
+from npuflow.ops.estimated import note_estimated, together_of
 from npuflow.ops.linear import input_count
 from npuflow.ops.refused import mark_made_of, refusal, refused_of
 from npuflow.ops.reshapes import readers, unreshaped
@@ -81,17 +82,19 @@ class _Among:
     def __init__(self, function: ir.Operation, device: Device, said: Strategy, bundles: bool) -> None:
         self.function, self.device, self.said = function, device, said
         self.groups = groups_of(function, GrowthOn(device, depth_between=said.depth_between))
-        self.owner = {op: number for number, group in enumerate(self.groups) for op in group.ops}
+        self.owner = {op.results[0]: number for number, group in enumerate(self.groups) for op in group.ops}
         self.named, self.refused = names_of(function, self.groups), refused_of(function)
+        self.together = together_of(function)
 
         def mapped(group: FusionGroup, numbers: Numbers) -> Mapped:
             return mapped_apart(group, device, said, bundles=bundles, numbers=numbers)
 
-        self.mapped, self.homes = mapped, Homes(self.groups, mapped, change_between(self.groups, device))
+        self.homes = Homes(self.groups, mapped, change_between(self.groups, device))
+        self.started = self.homes.started()
 
     def members(self, chain: Chain) -> list[int]:
         """The groups that a chain's ops are in."""
-        return sorted({self.owner[op] for op in chain.ops if op in self.owner})
+        return sorted({self.owner[op.results[0]] for op in chain.ops if op.results[0] in self.owner})
 
     def names(self, chain: Chain) -> tuple[str, ...]:
         """What the groups of a chain's ops are called."""
@@ -101,12 +104,21 @@ class _Among:
         """How long the groups of a chain's ops take."""
         return sum(map(self.homes.seconds_apart, self.members(chain)))
 
+    def note(self, chain: Chain, way: ChainCopy) -> None:
+        """Says how long the groups of a chain's ops are estimated to take in a phase, and what they are called."""
+        members, homes = self.members(chain), self.started
+        found = {frozenset(self.named[number]): homes.seconds_apart(number) for number in members}
+        as_one = self.fused_seconds(chain, way, homes)
+        note_estimated(self.function, found if as_one is None else {**found, frozenset(self.names(chain)): as_one})
+        for number in members:
+            mark_made_of(self.groups[number].ops, self.named[number])
+
     def copies(self, chain: Chain) -> list[ChainCopy]:
         """What may take a chain's place."""
         cores = self.device.rows * self.device.columns
         return list(copies_of(chain, one_engine=not self.device.has_two_engines, cores=cores))
 
-    def fused_seconds(self, chain: Chain, way: ChainCopy) -> float | None:
+    def fused_seconds(self, chain: Chain, way: ChainCopy, homes: Homes) -> float | None:
         """How long a copy takes as one bundle in a chain's place, roughly; None where it fits no core.
 
         What groups have beside the chain, as what computes something of each factor, is then made by itself, unless it
@@ -117,8 +129,10 @@ class _Among:
         mapped = mapped_bundle(bundle, self.device, self.said, numbers) if bundle.space else None
         beside = [op for number in members for op in self.groups[number].ops if op not in chain.ops and not _rides(op)]
         groups = [*((op,) for op in beside), *([way.behind] if way.behind else [])]
-        late = sum(seconds_of(self.mapped(FusionGroup(ops), {})) + self.homes.change_seconds for ops in groups)
-        return None if mapped is None else self.homes.seconds_as_one(members, mapped) + late
+        late = sum(seconds_of(homes.mapped(FusionGroup(ops), {})) + homes.change_seconds for ops in groups)
+        if mapped is None:
+            return None
+        return homes.seconds_as_one(members, mapped if homes is self.homes else mapped.started()) + late
 
 
 def _rides(op: ir.Operation) -> bool:
@@ -137,13 +151,17 @@ def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassCo
         return None
     apart = among.seconds_apart(chain)
     ways = among.copies(chain)
-    times = [among.fused_seconds(chain, way) for way in ways]
+    times = [among.fused_seconds(chain, way, among.homes) for way in ways]
+    best = min((time for time in times if time is not None), default=None)
+    if best is not None:
+        among.note(chain, ways[times.index(best)])
     for way in ways:
         way.erase()
-    best = min((time for time in times if time is not None), default=None)
     parts = 1 if best is None else ways[times.index(best)].parts
     context.remark(chain.root, _said(chain, best, apart, parts))
-    return times.index(best) if best is not None and best < apart else None
+    if best is None:
+        return None
+    return times.index(best) if best < apart or frozenset(groups) in among.together else None
 
 
 def _said(chain: Chain, best: float | None, apart: float, parts: int) -> str:

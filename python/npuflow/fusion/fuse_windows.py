@@ -24,8 +24,9 @@ from npuflow.fusion.window_ways import Cost, FusedWindows, WindowWays
 from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.contraction import BUNDLE, STRATEGY
+from npuflow.ops.estimated import Names, note_estimated, together_of
 from npuflow.ops.outline import outline_of
-from npuflow.ops.refused import CACHED, refusal, refused_of
+from npuflow.ops.refused import CACHED, mark_made_of, refusal, refused_of
 from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.choose import CHOSEN
 from npuflow.strategy.describe_group import Numbers
@@ -102,6 +103,7 @@ class _WindowFusion:
         self.ways = WindowWays(device, self.said, options.tiles, options.rows, options.halos)
         self.groups = groups_of(function, GrowthOn(device))
         self.names, self.refused = names_of(function, self.groups), refused_of(function)
+        self.together = {frozenset(names) for names in together_of(function)}
         self.places = {op: number for number, op in enumerate(ops_of(function))}
         self.bundles = options.bundle_matmuls
 
@@ -133,15 +135,17 @@ class _WindowFusion:
         asked = self._asked_for(chains, ways) if self.wanted else None
         if self.context.failed:
             return
-        if asked is not None:
-            prices[asked] = _FREE
+        prices |= {members: _FREE for members in ways if members == asked or self._names_in(members) in self.together}
         chosen = set(best_partition(len(self.groups), prices))
+        self._note(apart, ways)
         for members, way in ways.items():
             self._say(members, way, sum(apart[number] for number in members), members in chosen)
         for members in sorted(ways.keys() & chosen, key=max, reverse=True):  # who reads a chain knows the result it had
             tiled = ways[members].tiled
             fuse_tiled(tiled, self._made_of(members, ways[members], is_asked=bool(self.tiles) or members == asked))
             self.context.count("windows fused", len(tiled.chain.images))
+        for number in (number for number in involved if frozenset([number]) in chosen):
+            mark_made_of(self.groups[number].ops, self.names[number])
 
     def _ask_ahead(self, chains: Mapping[Members, WindowChain]) -> None:
         """Asks how long groups take, one of those that are alike, and behind that, chains of them."""
@@ -166,7 +170,7 @@ class _WindowFusion:
 
     def _pays(self, way: FusedWindows, members: Members, apart: Mapping[int, float]) -> bool:
         """Whether groups may be one where that has the lowest sum: sums side by side must save more than a little."""
-        if self.tiles or way.tiled.chain.axes or frozenset(self._names(members)) == self.wanted:
+        if self.tiles or way.tiled.chain.axes or self._names_in(members) in (self.wanted, *self.together):
             return True
         return way.price.seconds < _LESS_SIDE_BY_SIDE * sum(apart[number] for number in members)
 
@@ -222,6 +226,19 @@ class _WindowFusion:
             return []
         return [*self._names(members), *([CACHED] if way.tiled.rows else [])]
 
+    def _note(self, apart: Mapping[int, float], ways: Mapping[Members, FusedWindows]) -> None:
+        """Says how long groups are estimated to take in a phase."""
+        homes, several = self.homes.started(), {members: way for members, way in ways.items() if len(members) > 1}
+        alone = {frozenset(self.names[number]): homes.seconds_apart(number) for number, own in apart.items() if own}
+        as_one = {
+            self._names_in(members): homes.seconds_as_one(members, way.mapped.started())
+            for members, way in several.items()
+        }
+        note_estimated(self.function, alone | as_one)
+
+    def _names_in(self, members: Members) -> Names:
+        return frozenset(self._names(members))
+
     def _names(self, members: Members) -> list[str]:
         return [name for number in sorted(members) for name in self.names[number]]
 
@@ -258,6 +275,8 @@ class _WindowFusion:
     def _say(self, members: Members, way: FusedWindows, apart: float, is_chosen: bool) -> None:
         tiled = way.tiled
         decided = f"{self._named(members)} {'are one' if is_chosen else 'stay apart'}"
+        if is_chosen and self._names_in(members) in self.together:
+            decided += ", as parts took less time so"
         twice = computed(tiled) / computed_once(tiled.chain) - 1
         costs = f"in {way} {handed_over_bytes(tiled.chain)} bytes stay in L1, {twice:.0%} more is computed"
         times = (

@@ -8,7 +8,7 @@ that become one may have no such room where the groups apart had it, which costs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from npuflow.bindings import ir
@@ -75,6 +75,14 @@ class Homes:
                 if len(others) == len(set(reading)):  # what is returned is in DRAM
                     found[number] = _Between(size, others | {number})
         return found
+
+    def started(self) -> Homes:
+        """The same where all that groups need is set up ahead."""
+
+        def mapped(group: FusionGroup, numbers: Numbers) -> Mapped:
+            return tuple(one.started() for one in self.mapped(group, numbers))
+
+        return replace(self, mapped=mapped, _known={})
 
     def settle(self) -> None:
         """Finds what stays if no groups become one, which all else asks for."""

@@ -32,10 +32,14 @@ _MOST_TRIED, _MOST_STEPS_TRIED = 32, 8
 
 @dataclass(frozen=True)
 class FusedWindows:
-    """A chain in tiles, and what it costs; `other` is the best with halos the other way, where both were estimated."""
+    """A chain in tiles, what it costs and is mapped as.
+
+    `other` is the best with halos the other way, where both were estimated.
+    """
 
     tiled: TiledChain
     price: Price
+    mapped: MappedGroup
     other: FusedWindows | None = None
 
     def __str__(self) -> str:
@@ -96,11 +100,11 @@ class WindowWays:
         for way in islice(in_turn.from_iterable(ways), tried):
             if way.tiles in found or any(map(way.is_around, refused)):
                 continue
-            price = self._price(way, priced)
-            if price is None:
+            fused = self._priced(way, priced)
+            if fused is None:
                 refused.append(way)
             else:
-                found[way.tiles] = FusedWindows(way, price)
+                found[way.tiles] = fused
             if len(found) == most:
                 break
         return min(found.values(), key=lambda way: way.price, default=None)
@@ -130,11 +134,11 @@ class WindowWays:
         elif chain.is_divided_by(self.tiles):
             yield iter([[*chain.tiled(self.tiles).in_steps(self.rows)]])
 
-    def _price(self, tiled: TiledChain, priced: _Priced) -> Price | None:
-        """What a chain costs in these tiles; None where they don't fit a core."""
+    def _priced(self, tiled: TiledChain, priced: _Priced) -> FusedWindows | None:
+        """A chain in these tiles; None where they don't fit a core."""
         asked = self.device, self.said, tiled.tiles, tiled.rows
         mapped = priced.alike.mapped(asked, lambda numbers: self._mapped(tiled, numbers))
-        return Price(priced.cost.seconds(mapped[0])) if mapped else None
+        return FusedWindows(tiled, Price(priced.cost.seconds(mapped[0])), mapped[0]) if mapped else None
 
     def _mapped(self, tiled: TiledChain, numbers: Numbers) -> Mapped:
         """What a chain is mapped as in these tiles; nothing where they don't fit a core."""

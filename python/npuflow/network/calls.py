@@ -25,8 +25,8 @@ class Call:
     `addresses` has where each output lies in the workspace; None has a place of its own, as what is returned does.
     `homes` has where each stays on the chip; without any, none does. `updates` says which input an output is,
     with something written into it, `written_bytes` of it; it lies where that one does. `made_of` names the groups that
-    estimates made one. Of inputs that are in DRAM, `brought` says to which home it brings them, for later calls, and
-    `near` which ones it reads there.
+    estimates made one, or left alone. Of inputs that are in DRAM, `brought` says to which home it brings them, for
+    later calls, and `near` which ones it reads there.
     """
 
     name: str

@@ -18,6 +18,7 @@ class Decision(Enum):
     ENGINES = "engines"
     SPREAD = "spread"
     CORES = "cores"
+    TRIES = "tries"
     PHASES = "phases"
     AHEAD = "ahead"
     KEEPING = "keeping"
@@ -45,6 +46,7 @@ _WHAT = {
     Decision.ENGINES: "matrix and vector engines work side by side, on different tiles",
     Decision.SPREAD: "parts are spread alike over clusters, which keep what they make and exchange halos",
     Decision.CORES: "parts take fewer cores where each of these is loaded by itself between them",
+    Decision.TRIES: "groups that parts take too long for are tried apart, or as one",
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",
@@ -71,6 +73,7 @@ OF_PASSES: Decisions = frozenset(
         Decision.ENGINES,
         Decision.SPREAD,
         Decision.CORES,
+        Decision.TRIES,
     }
 )
 OF_PARTS: Decisions = ALL_DECISIONS - OF_PASSES

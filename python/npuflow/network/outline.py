@@ -11,6 +11,7 @@ from npuflow.network.groups import FusionGroup
 from npuflow.network.parts import PartPlan, body_of, is_table
 from npuflow.ops.bundle import mark_bundle
 from npuflow.ops.contraction import BUNDLE
+from npuflow.ops.estimated import forget_estimated
 from npuflow.ops.insertions import let_write, update_of
 from npuflow.ops.refused import MADE_OF, made_of, mark_made_of
 from npuflow.ops.reshapes import reshapes_of
@@ -37,6 +38,7 @@ def split_function(function: ir.Operation, parts: Sequence[PartPlan], names: Seq
         else:
             known[key], place = names[len(known)], made
         called.append(known[key])
+    forget_estimated([function])
     before = body_of(function)
     returned = before[-1]
     values: dict[ir.Value, ir.Value] = {}

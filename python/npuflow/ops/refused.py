@@ -1,7 +1,8 @@
 """What estimates made one, and what a schedule then refused of it: groups by their names, FUNCTION_NUMBER.
 
-`npu.made_of = ["f_0", "f_1"]` on the ops of a bundle says which groups are one because that was estimated to be faster.
-Whether it fits, a schedule tells. Where it doesn't, the function has
+`npu.made_of = ["f_0", "f_1"]` on the ops of a bundle says which groups are one because that was estimated to be faster,
+`npu.made_of = ["f_0"]` what a group is called that stayed apart. Whether it fits, and how long it takes, a schedule
+tells. Where it doesn't fit, or is slower, the function has
 
     func.func @f(...) attributes {npu.refused = [{made_of = ["f_0", "f_1"], why = "the program of 'core' needs ..."}]}
 
@@ -33,8 +34,13 @@ class Refused:
 
 
 def made_of(op: ir.Operation) -> tuple[str, ...]:
-    """The groups that estimates made one, of which an op is; none of what they didn't make."""
+    """The groups that estimates made one, or left alone, of which an op is; none of what they weren't asked about."""
     return _names(op.attributes[MADE_OF]) if MADE_OF in op.attributes else ()
+
+
+def is_choice(groups: Sequence[str]) -> bool:
+    """Whether what is made of these groups may be otherwise: they are several, or in parts of their rows."""
+    return len(groups) > 1 or ROWS in groups
 
 
 def mark_made_of(ops: Sequence[ir.Operation], groups: Sequence[str]) -> None:

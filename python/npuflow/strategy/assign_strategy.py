@@ -18,6 +18,7 @@ from npuflow.dialect.device import planned_device, record_device
 from npuflow.errors import InputError
 from npuflow.ops.bundle import Bundle, mark_bundle, marked_groups, marks_problem
 from npuflow.ops.contraction import STRATEGY, Contraction, enclosing, matmuls, static_matmuls
+from npuflow.ops.estimated import forget_estimated
 from npuflow.ops.grown import find_bundles
 from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.choice_remarks import choice_remarks
@@ -88,6 +89,7 @@ class AssignStrategy(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device, functions = planned_device(op, self.device), ops_of(op, "func.func")
+        forget_estimated(functions)
         for ops in marked_groups(op):
             if (problem := marks_problem(ops)) is not None:
                 context.error(ops[-1], *problem)

@@ -22,7 +22,7 @@ from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
 from npuflow.strategy.in_clusters import ClusterRows, ways_by_rows
 from npuflow.strategy.mapping import Mapping, mapping_of
-from npuflow.strategy.phase_times import NEAR_WAYS, PhaseTimes
+from npuflow.strategy.phase_times import NEAR_WAYS, PhaseTimes, started
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, KernelClass
 from npuflow.target.planned import goes_around_l2
@@ -42,6 +42,10 @@ class MappedGroup:
     def numbered(self, numbers: NumberMapping[int, int]) -> MappedGroup:
         """The same whose tensors have other numbers."""
         return replace(self, group=self.group.numbered(numbers))
+
+    def started(self) -> MappedGroup:
+        """The same where all that it needs is set up ahead."""
+        return replace(self, device=started(self.device))
 
     def seconds(self, home: Set[int] = frozenset()) -> float:
         """How long it takes, roughly, with tensors of these numbers at home on the chip."""

@@ -97,7 +97,7 @@ class PhaseTimes:
         kept = frozenset(self._kept(group, mapping))
         way = is_gathered, kept
         if way not in self.estimates:
-            self.estimates[way] = Estimate(group.at_home(kept), self._started)
+            self.estimates[way] = Estimate(group.at_home(kept), started(self.device))
         estimate = self.estimates[way]
         transfers, tensors = estimate.transfers(mapping), (*estimate.group.inputs, *estimate.group.outputs)
         tasks = sum(transfers[tensor.name].descriptors for tensor in tensors if not tensor.at_home)
@@ -118,13 +118,13 @@ class PhaseTimes:
                 yield tensor.number
 
     @cached_property
-    def _started(self) -> Device:
-        """The device of a phase, which finds set up what it needs, and starts it."""
-        control = self.device.control
-        started = min(control.descriptor_seconds, control.start_seconds)
-        return replace(self.device, control=replace(control, descriptor_seconds=started))
-
-    @cached_property
     def _groups(self) -> tuple[Group, Group]:
         """As it is, and with its windows gathered."""
         return self.at_home, self.at_home.with_gather() or self.at_home
+
+
+def started(device: Device) -> Device:
+    """The device of a phase, which finds set up what it needs, and starts it."""
+    control = device.control
+    seconds = min(control.descriptor_seconds, control.start_seconds)
+    return replace(device, control=replace(control, descriptor_seconds=seconds))

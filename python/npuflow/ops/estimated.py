@@ -1,0 +1,66 @@
+"""How long groups are estimated to take, by themselves and as one; and which are to be one whatever that is.
+
+What estimates are made for is decided by them, and what becomes of it takes another time. So that both can be held
+against each other, a function says
+
+    func.func @f(...) attributes {npu.estimated = [{groups = ["f_0", "f_1"], ns = 38000 : i64}, ...]}
+
+until it comes apart or has strategies, and is compiled again, where others were faster, with
+
+    func.func @f(...) attributes {npu.together = [["f_0", "f_1"]]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from npuflow.bindings import ir
+
+ESTIMATED, TOGETHER = "npu.estimated", "npu.together"
+# Groups by their names (`network/groups.names_of`).
+Names = frozenset[str]
+
+
+def note_estimated(function: ir.Operation, seconds: Mapping[Names, float]) -> None:
+    """Has a function say how long groups are estimated to take, beside what it says of others."""
+    context = function.context
+    kind = ir.IntegerType.get_signless(64, context)
+    entries = [
+        {"groups": _names(groups, context), "ns": ir.IntegerAttr.get(kind, round(found * 1e9))}
+        for groups, found in {**estimated_of(function), **seconds}.items()
+    ]
+    function.attributes[ESTIMATED] = ir.ArrayAttr.get([ir.DictAttr.get(one, context) for one in entries], context)
+
+
+def estimated_of(function: ir.Operation) -> dict[Names, float]:
+    """How long groups are estimated to take, in seconds, as far as a function says."""
+    entries = list(function.attributes[ESTIMATED]) if ESTIMATED in function.attributes else []
+    return {_strings(entry["groups"]): entry["ns"].value * 1e-9 for entry in entries}
+
+
+def forget_estimated(functions: Iterable[ir.Operation]) -> None:
+    """Has functions say nothing of that any more."""
+    for function in functions:
+        if ESTIMATED in function.attributes:
+            del function.attributes[ESTIMATED]
+
+
+def note_together(function: ir.Operation, together: Iterable[Names]) -> None:
+    """Has a function say which groups are to be one, if any are."""
+    context = function.context
+    found = [_names(groups, context) for groups in together]
+    if found:
+        function.attributes[TOGETHER] = ir.ArrayAttr.get(found, context)
+
+
+def together_of(function: ir.Operation) -> list[Names]:
+    """The groups that a function says are to be one."""
+    return [_strings(names) for names in function.attributes[TOGETHER]] if TOGETHER in function.attributes else []
+
+
+def _names(groups: Names, context: ir.Context) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.StringAttr.get(name, context) for name in sorted(groups)], context)
+
+
+def _strings(names: ir.Attribute) -> Names:
+    return frozenset(ir.StringAttr(name).value for name in ir.ArrayAttr(names))
