@@ -4,7 +4,7 @@
 
 // CHECK: remark: [npuflow-fuse-windows] groups three_0, three_1 are one, as parts took less time so: in tiles of
 // CHECK-LABEL: func.func @three
-// CHECK-SAME: npu.estimated = [{groups = ["three_0"], ns = {{[0-9]+}} : i64}, {{.*}}{groups = ["three_0", "three_1"], ns = {{[0-9]+}} : i64}
+// CHECK-SAME: npu.estimated = [{groups = ["three_0"], ns = [{{[0-9]+}}, {{[0-9]+}}]}, {{.*}}{groups = ["three_0", "three_1"], ns = [{{[0-9]+}}, {{[0-9]+}}]}
 // CHECK: linalg.generic {{.*}}npu.made_of = ["three_0", "three_1"]
 // CHECK: linalg.generic {{.*}}npu.made_of = ["three_2"]
 // BEHIND-LABEL: func.func @three

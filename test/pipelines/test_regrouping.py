@@ -15,7 +15,7 @@ from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.regroupings import Regrouping, regroupings
 from npuflow.fusion import fuse_windows
 from npuflow.network.partition import Members, Price, best_partition
-from npuflow.ops.estimated import Names
+from npuflow.ops.estimated import Estimates, Names
 
 sys.path.insert(0, str(Path(__file__).parent))
 from window_chains import Window, chain
@@ -40,8 +40,9 @@ def took(seconds: Mapping[tuple[str, ...], float]) -> Sequence:
     )
 
 
-def estimated(seconds: Mapping[tuple[str, ...], float]) -> dict[Names, float]:
-    return {frozenset(names): each * 1e-6 for names, each in seconds.items()}
+def estimated(seconds: Mapping[tuple[str, ...], float]) -> dict[Names, Estimates]:
+    """By both estimates alike, as the second one is of twice as much."""
+    return {frozenset(names): (each * 1e-6, each * 2e-6) for names, each in seconds.items()}
 
 
 def named(*names: str) -> Names:
@@ -83,6 +84,15 @@ def test_what_takes_least_time_together_is_one() -> None:
     more = {("f_0", "f_1"): 45.0, ("f_1", "f_2"): 35.0, ("f_2", "f_3"): 45.0}
     found = regroupings(took(parts), estimated({**ALONE, **more}))
     assert {*found} == {as_one("f_0", "f_1"), as_one("f_2", "f_3")}
+
+
+def test_one_estimate_that_speaks_for_a_change_is_enough() -> None:
+    parts = {("f_0",): 30.0, ("f_1",): 30.0, ("f_2",): 20.0, ("f_3",): 20.0}
+    both = estimated({**ALONE, ("f_0", "f_1"): 90.0})
+    assert not regroupings(took(parts), both)
+    high, _ = both[named("f_0", "f_1")]
+    (found,) = regroupings(took(parts), {**both, named("f_0", "f_1"): (high, high)})
+    assert found == as_one("f_0", "f_1")
 
 
 def test_what_has_to_change_together_is_one_change() -> None:

@@ -3,7 +3,8 @@
 Estimates know little of what stays on the chip, and of what comes ahead, and nothing of how much parts get in each
 other's way: what parts take is another part of their estimates in each function, and in some of its groups another one
 than in most. So the function is taken apart anew, as it was by estimates, with what is known: what its parts took, and
-for all other sets of groups their estimates, times what parts take of theirs in the mean.
+for all other sets of groups the lower of two estimates, each times what parts take of theirs in the mean: what isn't as
+fast is found out by trying.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
+from operator import mul
 
 from npuflow.compiler.compiled import Sequence as PartSequence
 from npuflow.network.partition import Price, best_partition
-from npuflow.ops.estimated import Names
+from npuflow.ops.estimated import Estimates, Names
 from npuflow.ops.refused import CACHED
 
 # Of the time behind the launch, what has to be gained so that it is worth while to compile what changes, and to plan
@@ -41,14 +43,16 @@ class Regrouping:
         return _seconds_of(self.groups, _took(one)) < _seconds_of(self.groups, _took(other))
 
 
-def regroupings(sequence: PartSequence, estimated: Mapping[Names, float]) -> tuple[Regrouping, ...]:
+def regroupings(sequence: PartSequence, estimated: Mapping[Names, Estimates]) -> tuple[Regrouping, ...]:
     """Those that may gain much, the most first, no two of them of the same group."""
     took = _took(sequence)
-    known = [groups for groups in took if estimated.get(groups)]
+    known = [groups for groups in took if groups in estimated]
     if not known:
         return ()
-    share = sum(took[groups] for groups in known) / sum(estimated[groups] for groups in known)
-    expected = {**{groups: share * seconds for groups, seconds in estimated.items()}, **took}
+    all_ = sum(took[groups] for groups in known)
+    shares = [all_ / sum(each) for each in zip(*(estimated[groups] for groups in known))]
+    lower = {groups: min(map(mul, shares, seconds)) for groups, seconds in estimated.items()}
+    expected = {**lower, **took}
     least = _MUCH * (sequence.seconds - sequence.device.control.launch_seconds)
     found = [_regrouping(before, after, expected) for before, after in _changes([*took], _best(expected))]
     return tuple(sorted((one for one in found if one.seconds > least), key=lambda one: -one.seconds))

@@ -34,8 +34,8 @@ from npuflow.strategy.work import work_of
 _ASKED_FOR = "asked for"
 # What fits as a whole comes apart where that takes so much less behind the launch: parts are more to read.
 _CLEARLY = 0.95
-# So often it is tried whether fewer cores are faster yet, or groups apart.
-_MOST_TRIES = 3
+# So often it is tried whether fewer cores are faster yet, and whether other groups are.
+_MOST_TRIES, _MOST_REGROUPED = 3, 2
 
 
 class Split(Enum):
@@ -332,7 +332,7 @@ class _Compilation:
         name, source = start.name, self.attempts[start.name].source
         best, tried = start, list[list[Regrouping]]()
         asked = [] if self._loads_one_by_one(name) else self._regroupings(start)
-        while asked and asked not in tried and len(tried) < _MOST_TRIES:
+        while asked and asked not in tried and len(tried) < _MOST_REGROUPED:
             tried.append(asked)
             other = self._apart(self.taken - self.cuts[name].kinds.keys())
             found = other.tried(regrouped(source, asked))

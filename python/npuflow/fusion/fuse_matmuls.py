@@ -21,7 +21,7 @@ from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import STRATEGY, is_elementwise, is_parallel, producer
-from npuflow.ops.estimated import note_estimated, together_of
+from npuflow.ops.estimated import Names, note_estimated, together_of
 from npuflow.ops.linear import input_count
 from npuflow.ops.refused import mark_made_of, refusal, refused_of
 from npuflow.ops.reshapes import readers, unreshaped
@@ -105,11 +105,15 @@ class _Among:
         return sum(map(self.homes.seconds_apart, self.members(chain)))
 
     def note(self, chain: Chain, way: ChainCopy) -> None:
-        """Says how long the groups of a chain's ops are estimated to take in a phase, and what they are called."""
-        members, homes = self.members(chain), self.started
-        found = {frozenset(self.named[number]): homes.seconds_apart(number) for number in members}
-        as_one = self.fused_seconds(chain, way, homes)
-        note_estimated(self.function, found if as_one is None else {**found, frozenset(self.names(chain)): as_one})
+        """Says how long the groups of a chain's ops are estimated to take, and what they are called."""
+        members, both = self.members(chain), (self.homes, self.started)
+        found: dict[Names, list[float | None]] = {
+            frozenset(self.named[number]): [homes.seconds_apart(number) for homes in both] for number in members
+        }
+        found[frozenset(self.names(chain))] = [self.fused_seconds(chain, way, homes) for homes in both]
+        for groups, (alone, phase) in found.items():
+            if alone is not None and phase is not None:
+                note_estimated(self.function, {groups: (alone, phase)})
         for number in members:
             mark_made_of(self.groups[number].ops, self.named[number])
 

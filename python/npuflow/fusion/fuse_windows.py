@@ -227,11 +227,15 @@ class _WindowFusion:
         return [*self._names(members), *([CACHED] if way.tiled.rows else [])]
 
     def _note(self, apart: Mapping[int, float], ways: Mapping[Members, FusedWindows]) -> None:
-        """Says how long groups are estimated to take in a phase."""
+        """Says how long groups are estimated to take."""
         homes, several = self.homes.started(), {members: way for members, way in ways.items() if len(members) > 1}
-        alone = {frozenset(self.names[number]): homes.seconds_apart(number) for number, own in apart.items() if own}
+        alone = {
+            frozenset(self.names[number]): (seconds, homes.seconds_apart(number))
+            for number, seconds in apart.items()
+            if seconds
+        }
         as_one = {
-            self._names_in(members): homes.seconds_as_one(members, way.mapped.started())
+            self._names_in(members): (way.price.seconds, homes.seconds_as_one(members, way.mapped.started()))
             for members, way in several.items()
         }
         note_estimated(self.function, alone | as_one)

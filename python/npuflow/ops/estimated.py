@@ -3,9 +3,10 @@
 What estimates are made for is decided by them, and what becomes of it takes another time. So that both can be held
 against each other, a function says
 
-    func.func @f(...) attributes {npu.estimated = [{groups = ["f_0", "f_1"], ns = 38000 : i64}, ...]}
+    func.func @f(...) attributes {npu.estimated = [{groups = ["f_0", "f_1"], ns = [78000, 38000]}, ...]}
 
-until it comes apart or has strategies, and is compiled again, where others were faster, with
+until it comes apart or has strategies: the first as one by itself, the second as a phase that finds set up what it
+needs. It is compiled again, where others were faster, with
 
     func.func @f(...) attributes {npu.together = [["f_0", "f_1"]]}
 """
@@ -19,23 +20,25 @@ from npuflow.bindings import ir
 ESTIMATED, TOGETHER = "npu.estimated", "npu.together"
 # Groups by their names (`network/groups.names_of`).
 Names = frozenset[str]
+# By themselves, and as a phase.
+Estimates = tuple[float, float]
 
 
-def note_estimated(function: ir.Operation, seconds: Mapping[Names, float]) -> None:
+def note_estimated(function: ir.Operation, seconds: Mapping[Names, Estimates]) -> None:
     """Has a function say how long groups are estimated to take, beside what it says of others."""
     context = function.context
     kind = ir.IntegerType.get_signless(64, context)
-    entries = [
-        {"groups": _names(groups, context), "ns": ir.IntegerAttr.get(kind, round(found * 1e9))}
-        for groups, found in {**estimated_of(function), **seconds}.items()
-    ]
+    entries = []
+    for groups, found in {**estimated_of(function), **seconds}.items():
+        times = [ir.IntegerAttr.get(kind, round(each * 1e9)) for each in found]
+        entries.append({"groups": _names(groups, context), "ns": ir.ArrayAttr.get(times, context)})
     function.attributes[ESTIMATED] = ir.ArrayAttr.get([ir.DictAttr.get(one, context) for one in entries], context)
 
 
-def estimated_of(function: ir.Operation) -> dict[Names, float]:
+def estimated_of(function: ir.Operation) -> dict[Names, Estimates]:
     """How long groups are estimated to take, in seconds, as far as a function says."""
     entries = list(function.attributes[ESTIMATED]) if ESTIMATED in function.attributes else []
-    return {_strings(entry["groups"]): entry["ns"].value * 1e-9 for entry in entries}
+    return {_strings(entry["groups"]): _seconds(entry["ns"]) for entry in entries}
 
 
 def forget_estimated(functions: Iterable[ir.Operation]) -> None:
@@ -64,3 +67,8 @@ def _names(groups: Names, context: ir.Context) -> ir.ArrayAttr:
 
 def _strings(names: ir.Attribute) -> Names:
     return frozenset(ir.StringAttr(name).value for name in ir.ArrayAttr(names))
+
+
+def _seconds(times: ir.Attribute) -> Estimates:
+    alone, phase = (ir.IntegerAttr(each).value * 1e-9 for each in ir.ArrayAttr(times))
+    return alone, phase
