@@ -118,7 +118,7 @@ def test_four_that_are_refused_as_one_are_two_and_two(tmp_path: Path) -> None:
     """The program of four windows has no room, nor that of three; that of two has."""
     sink = DiagnosticSink()
     small = with_programs_of(8192, "npu2", tmp_path)
-    compiled = npuflow.compile(chain(24, 8, *[Window(channels=8)] * 4), device=small, sink=sink)
+    compiled = npuflow.compile(chain(24, 8, *[Window(channels=8)] * 4), device=small, sink=sink, disable="tries")
     assert [function.name for function in compiled.functions] == ["chain_0", "chain_1"]
     (sequence,) = compiled.sequences
     made_of = [call.made_of for call in sequence.compiled.calls.calls]
@@ -142,7 +142,8 @@ def test_what_nothing_is_refused_of_stays_one_and_is_compiled_once(
         return compile_anew(compiler, given)
 
     monkeypatch.setattr(units.UnitCompiler, "compile_anew", counted)
-    compiled = npuflow.compile(beside(3, 2), device=with_programs_of(7000, "npu2", tmp_path), jobs=jobs, split=True)
+    small = with_programs_of(7000, "npu2", tmp_path)
+    compiled = npuflow.compile(beside(3, 2), device=small, jobs=jobs, split=True, disable="tries")
     (sequence,) = compiled.sequences
     made_of = {call.name: call.made_of for call in sequence.compiled.calls.calls}
     assert len(made_of) == 3

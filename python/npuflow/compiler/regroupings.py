@@ -18,7 +18,7 @@ from operator import mul
 from npuflow.compiler.compiled import Sequence as PartSequence
 from npuflow.network.partition import Price, best_partition
 from npuflow.ops.estimated import Estimates, Names
-from npuflow.ops.refused import CACHED
+from npuflow.ops.refused import CACHED, TILED
 
 # Of the time behind the launch, what has to be gained so that it is worth while to compile what changes, and to plan
 # all parts anew.
@@ -46,7 +46,7 @@ class Regrouping:
 def regroupings(sequence: PartSequence, estimated: Mapping[Names, Estimates]) -> tuple[Regrouping, ...]:
     """Those that may gain much, the most first, no two of them of the same group."""
     took = _took(sequence)
-    known = [groups for groups in took if groups in estimated]
+    known = [groups for groups in took if all(estimated.get(groups, (0.0,)))]
     if not known:
         return ()
     all_ = sum(took[groups] for groups in known)
@@ -65,12 +65,12 @@ def _took(sequence: PartSequence) -> dict[Names, float]:
     parts = {part.name: part for part in sequence.parts}
     phases = sequence.phases({name: part.simulate() for name, part in parts.items()})
     ends = [phases[0].launch_us, *(phase.end_us for phase in phases)]
-    calls = sequence.compiled.calls.calls
-    return {
-        frozenset(call.made_of) - {CACHED}: (end - begin) * 1e-6
-        for call, (begin, end) in zip(calls, pairwise(ends), strict=True)
-        if call.made_of
-    }
+    took: dict[Names, float] = {}
+    for call, (begin, end) in zip(sequence.compiled.calls.calls, pairwise(ends), strict=True):
+        groups = frozenset(call.made_of) - {CACHED, TILED}
+        if groups:  # of which parts of rows have the same
+            took[groups] = took.get(groups, 0.0) + (end - begin) * 1e-6
+    return took
 
 
 def _best(expected: Mapping[Names, float]) -> list[Names]:

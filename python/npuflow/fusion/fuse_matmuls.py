@@ -112,7 +112,7 @@ class _Among:
         }
         found[frozenset(self.names(chain))] = [self.fused_seconds(chain, way, homes) for homes in both]
         for groups, (alone, phase) in found.items():
-            if alone is not None and phase is not None:
+            if groups and alone is not None and phase is not None:
                 note_estimated(self.function, {groups: (alone, phase)})
         for number in members:
             mark_made_of(self.groups[number].ops, self.named[number])

@@ -26,7 +26,7 @@ from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.contraction import BUNDLE, STRATEGY
 from npuflow.ops.estimated import Names, note_estimated, together_of
 from npuflow.ops.outline import outline_of
-from npuflow.ops.refused import CACHED, mark_made_of, refusal, refused_of
+from npuflow.ops.refused import CACHED, TILED, mark_made_of, refusal, refused_of
 from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.choose import CHOSEN
 from npuflow.strategy.describe_group import Numbers
@@ -50,9 +50,10 @@ class FuseWindows(Pass):
     rows are computed by two neighbours. Padding between them is zeros that are selected where a tile has more than its
     op makes. Or a core goes through a tile in steps, and keeps rows (`npu.row_loop`) that another step has made. Of all
     ways to take a function apart, the one with the lowest sum of estimates is taken; groups that its `npu.refused`
-    names don't become one, as a schedule refused them. Sums side by side, as of a shortcut and of what it goes around,
-    are one in tiles without halos, and go through what they sum up in step (`npu.step_loop`). Sums may begin with what
-    one of the ops makes, as a bias, where another engine makes it than adds up.
+    names don't become one, as a schedule refused them, and those that its `npu.together` names do. Sums side by side,
+    as of a shortcut and of what it goes around, are one in tiles without halos, and go through what they sum up in step
+    (`npu.step_loop`). Sums may begin with what one of the ops makes, as a bias, where another engine makes it than adds
+    up.
 
         %s = linalg.generic ... ins(%x, %w : tensor<1x32x32x16xbf16>, ...) -> tensor<1x30x30x16xf32>
         %r = linalg.generic ... ins(%s, %v : tensor<1x30x30x16xf32>, ...) -> tensor<1x28x28x16xf32>
@@ -144,8 +145,9 @@ class _WindowFusion:
             tiled = ways[members].tiled
             fuse_tiled(tiled, self._made_of(members, ways[members], is_asked=bool(self.tiles) or members == asked))
             self.context.count("windows fused", len(tiled.chain.images))
-        for number in (number for number in involved if frozenset([number]) in chosen):
-            mark_made_of(self.groups[number].ops, self.names[number])
+        for number in involved:
+            if frozenset([number]) in chosen - ways.keys():
+                mark_made_of(self.groups[number].ops, self.names[number])
 
     def _ask_ahead(self, chains: Mapping[Members, WindowChain]) -> None:
         """Asks how long groups take, one of those that are alike, and behind that, chains of them."""
@@ -184,7 +186,7 @@ class _WindowFusion:
         for members in (*alone, *cones(self._readers(), _MOST_GROUPS)):
             if all(open_[number] for number in members):
                 ops = self._ops(members)
-                chain, why = self._chain_of(ops), refusal(self.refused, self._names(members))
+                chain, why = self._chain_of(ops), refusal(self.refused, self._in_tiles(members))
                 if isinstance(chain, WindowChain) and not chain.axes and len(members) == 1:
                     continue
                 if isinstance(chain, WindowChain) and why is None:
@@ -224,11 +226,11 @@ class _WindowFusion:
         is_choice = way.tiled.rows > 0 and way.other is not None
         if is_asked and not is_choice:
             return []
-        return [*self._names(members), *([CACHED] if way.tiled.rows else [])]
+        return [*self._in_tiles(members), *([CACHED] if way.tiled.rows else [])]
 
     def _note(self, apart: Mapping[int, float], ways: Mapping[Members, FusedWindows]) -> None:
         """Says how long groups are estimated to take."""
-        homes, several = self.homes.started(), {members: way for members, way in ways.items() if len(members) > 1}
+        homes = self.homes.started()
         alone = {
             frozenset(self.names[number]): (seconds, homes.seconds_apart(number))
             for number, seconds in apart.items()
@@ -236,9 +238,13 @@ class _WindowFusion:
         }
         as_one = {
             self._names_in(members): (way.price.seconds, homes.seconds_as_one(members, way.mapped.started()))
-            for members, way in several.items()
+            for members, way in ways.items()
         }
         note_estimated(self.function, alone | as_one)
+
+    def _in_tiles(self, members: Members) -> list[str]:
+        """What is refused of a chain in tiles: of one group, not the group by itself."""
+        return [*self._names(members), *([TILED] if len(members) == 1 else [])]
 
     def _names_in(self, members: Members) -> Names:
         return frozenset(self._names(members))

@@ -22,6 +22,8 @@ MADE_OF, REFUSED = "npu.made_of", "npu.refused"
 ROWS = "rows"
 # Beside the groups of a bundle that keeps rows, where halos might have been computed again.
 CACHED = "cached"
+# Beside the only group of a bundle that is in tiles which overlap, where it might be as it is.
+TILED = "tiles"
 _EXAMPLE = 'for example npu.refused = [{made_of = ["f_0", "f_1"], why = "it is too long"}]'
 
 
