@@ -233,10 +233,15 @@ class Sequence:
         return timed_phases(calls, self.changes, self.device.control)
 
     @cached_property
+    def timed(self) -> tuple[TimedPhase, ...]:
+        """When the calls begin and end, found once."""
+        parts = {part.name: part for part in self.parts}
+        return self.phases({name: part.simulate() for name, part in parts.items()})
+
+    @property
     def seconds(self) -> float:
         """How long it takes as a whole."""
-        results = {part.name: part.simulate() for part in {part.name: part for part in self.parts}.values()}
-        return self.phases(results)[-1].end_us * 1e-6
+        return self.timed[-1].end_us * 1e-6
 
     def execute(self, *inputs: Array) -> tuple[Array, ...]:
         """The function's results on these arrays, part by part through the simulated array."""

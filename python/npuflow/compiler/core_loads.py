@@ -15,8 +15,6 @@ def core_seconds(sequence: Sequence) -> float:
     """How long a core takes to be set up in front of a part, on average; 0 where all of them take little."""
     if not sequence.changes:
         return 0.0
-    parts = {part.name: part for part in sequence.parts}
-    phases = sequence.phases({name: part.simulate() for name, part in parts.items()})
-    changes = sum(phase.change_us for phase in phases) * 1e-6
+    changes = sum(phase.change_us for phase in sequence.timed) * 1e-6
     cores = sum(prod(part.compiled.grid) for before, part in pairwise(sequence.parts) if before.name != part.name)
     return changes / cores if changes > _MUCH * (sequence.seconds - sequence.device.control.launch_seconds) else 0.0

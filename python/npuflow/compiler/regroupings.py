@@ -62,9 +62,7 @@ def _took(sequence: PartSequence) -> dict[Names, float]:
     """How long parts take, each with the change in front of it, by the groups that it is made of."""
     if not sequence.changes:
         return {}
-    parts = {part.name: part for part in sequence.parts}
-    phases = sequence.phases({name: part.simulate() for name, part in parts.items()})
-    ends = [phases[0].launch_us, *(phase.end_us for phase in phases)]
+    ends = [sequence.timed[0].launch_us, *(phase.end_us for phase in sequence.timed)]
     took: dict[Names, float] = {}
     for call, (begin, end) in zip(sequence.compiled.calls.calls, pairwise(ends), strict=True):
         groups = frozenset(call.made_of) - {CACHED, TILED}

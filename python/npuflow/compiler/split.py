@@ -310,12 +310,8 @@ class _Compilation:
                 if not each:
                     break
                 other.load_seconds = each
-                try:
-                    other.compile([other.begun(source, self.attempts.get(source.name))])
-                except InputError:  # of what fits no fewer cores
-                    break
-                found = other._sequence(source.name) if source.name in other.cuts else before
-                if found.seconds >= before.seconds:
+                found = other.tried(other.begun(source, self.attempts.get(source.name)))
+                if found is None or found.seconds >= before.seconds:
                     break
                 self._replace(source.name, other)
                 if found.seconds > _CLEARLY * before.seconds:
@@ -350,7 +346,7 @@ class _Compilation:
         return [] if ready is None else [*regroupings(sequence, estimated_of(ready.function))]
 
     def tried(self, source: FunctionSource) -> PartSequence | None:
-        """A function in parts; None where that can't be compiled."""
+        """A function in parts; None where it doesn't fit so, or has but one."""
         try:
             self.compile([source])
         except InputError:

@@ -1,4 +1,4 @@
-"""Functions of which a schedule refused what estimates had made one, to be tried again without that."""
+"""Functions of which a schedule refused what estimates had made one, or parts took too long, to be tried otherwise."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ from npuflow.fusion.change_seconds import change_between
 from npuflow.fusion.copy_chain import ChainCopy, copies_of
 from npuflow.fusion.homes import Homes
 from npuflow.fusion.mapped_alike import Mapped
-from npuflow.fusion.seconds_apart import mapped_apart, seconds_of
+from npuflow.fusion.seconds_apart import mapped_apart
 from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
 from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import STRATEGY, is_elementwise, is_parallel, producer
-from npuflow.ops.estimated import Names, note_estimated, together_of
+from npuflow.ops.estimated import Estimates, Names, note_estimated, together_of
 from npuflow.ops.linear import input_count
 from npuflow.ops.refused import mark_made_of, refusal, refused_of
 from npuflow.ops.reshapes import readers, unreshaped
@@ -104,16 +104,16 @@ class _Among:
         """How long the groups of a chain's ops take."""
         return sum(map(self.homes.seconds_apart, self.members(chain)))
 
-    def note(self, chain: Chain, way: ChainCopy) -> None:
-        """Says how long the groups of a chain's ops are estimated to take, and what they are called."""
-        members, both = self.members(chain), (self.homes, self.started)
-        found: dict[Names, list[float | None]] = {
-            frozenset(self.named[number]): [homes.seconds_apart(number) for homes in both] for number in members
+    def note(self, chain: Chain, way: ChainCopy, as_one: float) -> None:
+        """Says how long a copy and the groups of a chain's ops are estimated to take, and what these are called."""
+        members, as_phase = self.members(chain), self.fused_seconds(chain, way, self.started)
+        found: dict[Names, Estimates] = {
+            frozenset(self.named[number]): (self.homes.seconds_apart(number), self.started.seconds_apart(number))
+            for number in members
         }
-        found[frozenset(self.names(chain))] = [self.fused_seconds(chain, way, homes) for homes in both]
-        for groups, (alone, phase) in found.items():
-            if groups and alone is not None and phase is not None:
-                note_estimated(self.function, {groups: (alone, phase)})
+        if members and as_phase is not None:
+            found[frozenset(self.names(chain))] = as_one, as_phase
+        note_estimated(self.function, found)
         for number in members:
             mark_made_of(self.groups[number].ops, self.named[number])
 
@@ -133,10 +133,8 @@ class _Among:
         mapped = mapped_bundle(bundle, self.device, self.said, numbers) if bundle.space else None
         beside = [op for number in members for op in self.groups[number].ops if op not in chain.ops and not _rides(op)]
         groups = [*((op,) for op in beside), *([way.behind] if way.behind else [])]
-        late = sum(seconds_of(homes.mapped(FusionGroup(ops), {})) + homes.change_seconds for ops in groups)
-        if mapped is None:
-            return None
-        return homes.seconds_as_one(members, mapped if homes is self.homes else mapped.started()) + late
+        late = sum(homes.seconds_beside(FusionGroup(ops)) for ops in groups)
+        return None if mapped is None else homes.seconds_as_one(members, mapped) + late
 
 
 def _rides(op: ir.Operation) -> bool:
@@ -158,7 +156,7 @@ def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassCo
     times = [among.fused_seconds(chain, way, among.homes) for way in ways]
     best = min((time for time in times if time is not None), default=None)
     if best is not None:
-        among.note(chain, ways[times.index(best)])
+        among.note(chain, ways[times.index(best)], best)
     for way in ways:
         way.erase()
     parts = 1 if best is None else ways[times.index(best)].parts

@@ -104,7 +104,7 @@ class _WindowFusion:
         self.ways = WindowWays(device, self.said, options.tiles, options.rows, options.halos)
         self.groups = groups_of(function, GrowthOn(device))
         self.names, self.refused = names_of(function, self.groups), refused_of(function)
-        self.together = {frozenset(names) for names in together_of(function)}
+        self.together = set(together_of(function))
         self.places = {op: number for number, op in enumerate(ops_of(function))}
         self.bundles = options.bundle_matmuls
 
@@ -237,7 +237,7 @@ class _WindowFusion:
             if seconds
         }
         as_one = {
-            self._names_in(members): (way.price.seconds, homes.seconds_as_one(members, way.mapped.started()))
+            self._names_in(members): (way.price.seconds, homes.seconds_as_one(members, way.mapped))
             for members, way in ways.items()
         }
         note_estimated(self.function, alone | as_one)

@@ -48,12 +48,13 @@ class _Between:
 class Homes:
     """The groups of a function, and what they are `mapped` as by themselves, found once for each that is asked for.
 
-    From one to the next it takes `change_seconds`.
+    From one to the next it takes `change_seconds`. Where it `is_started`, all that groups need is set up ahead.
     """
 
     groups: Sequence[FusionGroup]
     mapped: Callable[[FusionGroup, Numbers], Mapped]
     change_seconds: float = 0.0
+    is_started: bool = False
     numbers: Numbers = field(init=False)
     _between: Mapping[int, _Between] = field(init=False)
     _known: dict[int, Mapped] = field(default_factory=dict)
@@ -78,11 +79,7 @@ class Homes:
 
     def started(self) -> Homes:
         """The same where all that groups need is set up ahead."""
-
-        def mapped(group: FusionGroup, numbers: Numbers) -> Mapped:
-            return tuple(one.started() for one in self.mapped(group, numbers))
-
-        return replace(self, mapped=mapped, _known={})
+        return replace(self, is_started=True, _known={})
 
     def settle(self) -> None:
         """Finds what stays if no groups become one, which all else asks for."""
@@ -94,7 +91,7 @@ class Homes:
 
     def seconds_as_one(self, members: Iterable[int], made: MappedGroup) -> float:
         """How long groups take as one, and how much longer others then do."""
-        own = frozenset(members)
+        own, (made,) = frozenset(members), self._as_begun((made,))
         moved = {number: each for number, each in self._between.items() if each.moving & own and not each.moving <= own}
         home = {
             number
@@ -113,8 +110,15 @@ class Homes:
     def alone(self, number: int) -> Mapped:
         """What a group is mapped as by itself."""
         if number not in self._known:
-            self._known[number] = self.mapped(self.groups[number], self.numbers)
+            self._known[number] = self._as_begun(self.mapped(self.groups[number], self.numbers))
         return self._known[number]
+
+    def seconds_beside(self, group: FusionGroup) -> float:
+        """How long one takes that is none of these, of whose values none stays."""
+        return seconds_of(self._as_begun(self.mapped(group, {}))) + self.change_seconds
+
+    def _as_begun(self, mapped: Mapped) -> Mapped:
+        return tuple(one.started() for one in mapped) if self.is_started else mapped
 
     @cached_property
     def _home(self) -> frozenset[int]:

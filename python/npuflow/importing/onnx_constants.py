@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from npuflow.importing.onnx_graphs import Graph, attributes_of, helpers
+from npuflow.importing.onnx_graphs import Graph, attributes_of, element_kinds, helpers
 from npuflow.importing.onnx_kinds import RANDOM
 from npuflow.importing.packages import load_package
 
@@ -22,22 +22,24 @@ _SKIPPED = ("ConstantOfShape", "EyeLike", "Expand", "Loop", "Range", "Scan", "Se
 def work_out_constants(model: Any) -> bool:  # noqa: ANN401  (onnx has no types)
     """Edits a model whose shapes have been inferred: small constants in place of nodes, one branch of an `If`."""
     graph, known = Graph(model), _small_constants(model)
-    outputs, nodes = {one.name for one in model.graph.output}, []
+    outputs, nodes, is_edited = {one.name for one in model.graph.output}, [], False
     for node in model.graph.node:
         if node.op_type == "If" and not node.domain and node.input[0] in known:
             nodes += _branch(node, bool(known[node.input[0]].item()), graph)
+            is_edited = True
             continue
         found = None if any(name in outputs for name in node.output) else _value_of(node, known, graph)
         if found is None:
             nodes.append(node)
             continue
+        is_edited = True
         for name, value in zip(node.output, found, strict=True):
             known[name] = value
             held = load_package("onnx", "importing an ONNX model").numpy_helper.from_array(value, name)
             model.graph.initializer.append(held)
-    is_edited = len(nodes) != len(model.graph.node) or nodes != list(model.graph.node)
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
+    if is_edited:
+        del model.graph.node[:]
+        model.graph.node.extend(nodes)
     return is_edited
 
 
@@ -47,7 +49,7 @@ def _small_constants(model: Any) -> dict[str, Any]:  # noqa: ANN401
     for node in model.graph.node:
         if node.op_type == "Constant":
             held += [(node.output[0], one.t) for one in node.attribute if one.name == "value"]
-    kinds = load_package("onnx", "importing an ONNX model").TensorProto
+    kinds = element_kinds()
     read = (kinds.BOOL, kinds.INT32, kinds.INT64, kinds.FLOAT, kinds.DOUBLE)
     is_small = {name: math.prod(one.dims) <= _MOST_ELEMENTS and one.data_type in read for name, one in held}
     return {name: to_array(one) for name, one in held if is_small[name]}

@@ -6,14 +6,13 @@ import math
 import string
 from typing import Any
 
-from npuflow.importing.onnx_graphs import Graph, attributes_of
-from npuflow.importing.packages import load_package
+from npuflow.importing.onnx_graphs import Graph, attributes_of, element_kinds
 
 
 def gelu(node: Any, graph: Graph) -> bool:  # noqa: ANN401  (onnx has no types)
     """By the hyperbolic tangent, where that is asked for: torch-mlir has 0.797724 for the root of 2 / pi, 0.797885."""
     x, kind = node.input[0], graph.type_of(node.input[0])
-    kinds = load_package("onnx", "importing an ONNX model").TensorProto
+    kinds = element_kinds()
     if attributes_of(node).get("approximate") != b"tanh" or kind is None:
         return False
     wide = kind if kind == kinds.DOUBLE else kinds.FLOAT
@@ -70,7 +69,7 @@ def determinant(node: Any, graph: Graph) -> bool:  # noqa: ANN401
 
 def dequantized(node: Any, graph: Graph) -> bool:  # noqa: ANN401
     """Unsigned numbers with a zero point for each channel, which torch-mlir reads as if it had a sign."""
-    said, kinds = attributes_of(node), load_package("onnx", "importing an ONNX model").TensorProto
+    said, kinds = attributes_of(node), element_kinds()
     shape, scales, kind = graph.shape_of(node.input[0]), graph.shape_of(node.input[1]), graph.type_of(node.input[1])
     is_unsigned = graph.type_of(node.input[0]) in (kinds.UINT8, kinds.UINT16)
     if not is_unsigned or shape is None or scales is None or kind is None or len(node.input) <= 2:

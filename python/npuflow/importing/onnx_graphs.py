@@ -15,6 +15,11 @@ def helpers() -> Any:  # noqa: ANN401  (onnx has no types)
     return load_package("onnx", "importing an ONNX model").helper
 
 
+def element_kinds() -> Any:  # noqa: ANN401
+    """ONNX's numbers for types of elements, by name."""
+    return load_package("onnx", "importing an ONNX model").TensorProto
+
+
 def attributes_of(node: Any) -> dict[str, Any]:  # noqa: ANN401
     return {one.name: helpers().get_attribute_value(one) for one in node.attribute}
 
@@ -84,7 +89,7 @@ class Graph:
 
     def whole(self, numbers: Sequence[int]) -> str:
         """A constant row of whole numbers."""
-        return self.row(numbers, load_package("onnx", "importing an ONNX model").TensorProto.INT64)
+        return self.row(numbers, element_kinds().INT64)
 
     def row(self, numbers: Sequence[float], kind: int) -> str:
         """A constant row of numbers of a type."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from npuflow.errors import InputError, with_hint
-from npuflow.importing.onnx_graphs import Graph, named
-from npuflow.importing.packages import load_package
+from npuflow.importing.onnx_graphs import Graph, element_kinds, named
 
 _TYPES = (
     "BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64",
@@ -41,7 +40,7 @@ def _problem(kind: Any) -> str | None:  # noqa: ANN401
         return None
     if not kind.HasField("tensor_type"):
         return f"a {str(kind.WhichOneof('value')).removesuffix('_type').replace('_', ' ')}"
-    names = load_package("onnx", "importing an ONNX model").TensorProto.DataType
+    names = element_kinds().DataType
     name = str(names.Name(kind.tensor_type.elem_type))
     return None if name in _TYPES else f"of {name}"
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from npuflow.errors import InputError, with_hint
-from npuflow.importing.onnx_graphs import Graph, attributes_of
-from npuflow.importing.packages import load_package
+from npuflow.importing.onnx_graphs import Graph, attributes_of, element_kinds
+from npuflow.importing.sampling import beyond, near
 
 _NEAREST: Mapping[str, Callable[[float], int]] = {
     "round_prefer_floor": lambda place: math.ceil(place - 0.5),
@@ -59,7 +59,7 @@ def resized(node: Any, graph: Graph) -> bool:  # noqa: ANN401  (onnx has no type
 
         y = Gather(x, [0, 0, ...], axis=1) * [1, 0.75, ...] + Gather(x, [0, 1, ...], axis=1) * [0, 0.25, ...]
     """
-    said, kinds = attributes_of(node), load_package("onnx", "importing an ONNX model").TensorProto
+    said, kinds = attributes_of(node), element_kinds()
     kind, lines = graph.type_of(node.input[0]), _lines(node, said, graph)
     mode, way = (
         said.get("mode", b"nearest").decode(),
@@ -158,11 +158,7 @@ def _weights(places: Sequence[float], line: _ScaledLine, mode: str, said: Mappin
 
 def _keys(far: float, steep: float) -> float:
     """Keys' function."""
-    if far >= 2:
-        return 0.0
-    if far >= 1:
-        return ((steep * far - 5 * steep) * far + 8 * steep) * far - 4 * steep
-    return ((steep + 2) * far - (steep + 3)) * far * far + 1
+    return 0.0 if far >= 2 else beyond(far, steep) if far >= 1 else near(far, steep)
 
 
 def _sum(

@@ -14,12 +14,11 @@ from npuflow.importing.onnx_formulas import (
     product_with_row,
     sum_with_scalars,
 )
-from npuflow.importing.onnx_graphs import LEAST, Graph, attributes_of
+from npuflow.importing.onnx_graphs import LEAST, Graph, attributes_of, element_kinds
 from npuflow.importing.onnx_nothing import without_elements
 from npuflow.importing.onnx_recurrent import forwards
 from npuflow.importing.onnx_resize import resized
 from npuflow.importing.onnx_sampling import inside
-from npuflow.importing.packages import load_package
 
 
 def rewrite_nodes(model: Any) -> bool:  # noqa: ANN401  (onnx has no types)
@@ -53,7 +52,7 @@ def _product_of_batches(node: Any, graph: Graph) -> bool:  # noqa: ANN401
         return False
     if any(shape not in ((), (1,)) for shape in scales):
         return False
-    kind = load_package("onnx", "importing an ONNX model").TensorProto.FLOAT
+    kind = element_kinds().FLOAT
     sums = graph.add("MatMulInteger", [a, b, a_zero, b_zero])
     floats = graph.add("Cast", sums, to=kind)[0]
     wide = [graph.add("Cast", [name], to=kind)[0] for name in (a_scale, b_scale, scale)]
@@ -153,7 +152,7 @@ def _slice_backwards(node: Any, graph: Graph) -> bool:  # noqa: ANN401
     if bounded == starts:
         return False
     inputs = [node.input[0], graph.whole(bounded), node.input[2], graph.whole(dims), graph.whole(steps)]
-    ends = graph.add("Cast", [inputs[2]], to=load_package("onnx", "importing an ONNX model").TensorProto.INT64)
+    ends = graph.add("Cast", [inputs[2]], to=element_kinds().INT64)
     graph.add("Slice", [*inputs[:2], *ends, *inputs[3:]], node.output)
     return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from npuflow.importing.packages import loaded_torch
 from npuflow.importing.wide_sums import is_narrow
@@ -12,6 +12,7 @@ from npuflow.importing.wide_sums import is_narrow
 if TYPE_CHECKING:
     from torch import Tensor
 
+_Number = TypeVar("_Number", float, "Tensor")
 _LINEAR, _NEAREST, _CUBIC = 0, 1, 2
 _BORDER, _REFLECTION = 1, 2
 _PLANE = 2
@@ -111,12 +112,12 @@ def _cubic(far: Tensor) -> Tensor:
     return torch.where(far < 1, near(far, _STEEP_OF_AVERAGES), outer)
 
 
-def near(far: Tensor, steep: float) -> Tensor:
+def near(far: _Number, steep: float) -> _Number:
     """Keys' function up to a distance of 1."""
     return ((steep + 2) * far - (steep + 3)) * far * far + 1
 
 
-def beyond(far: Tensor, steep: float) -> Tensor:
+def beyond(far: _Number, steep: float) -> _Number:
     """The same from 1 to 2."""
     return ((steep * far - 5 * steep) * far + 8 * steep) * far - 4 * steep
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from npuflow.bindings import ir
+from npuflow.ops.refused import names_attribute, names_in
 
 ESTIMATED, TOGETHER = "npu.estimated", "npu.together"
 # Groups by their names (`network/groups.names_of`).
@@ -31,14 +32,14 @@ def note_estimated(function: ir.Operation, seconds: Mapping[Names, Estimates]) -
     entries = []
     for groups, found in {**estimated_of(function), **seconds}.items():
         times = [ir.IntegerAttr.get(kind, round(each * 1e9)) for each in found]
-        entries.append({"groups": _names(groups, context), "ns": ir.ArrayAttr.get(times, context)})
+        entries.append({"groups": names_attribute(sorted(groups), context), "ns": ir.ArrayAttr.get(times, context)})
     function.attributes[ESTIMATED] = ir.ArrayAttr.get([ir.DictAttr.get(one, context) for one in entries], context)
 
 
 def estimated_of(function: ir.Operation) -> dict[Names, Estimates]:
     """How long groups are estimated to take, in seconds, as far as a function says."""
     entries = list(function.attributes[ESTIMATED]) if ESTIMATED in function.attributes else []
-    return {_strings(entry["groups"]): _seconds(entry["ns"]) for entry in entries}
+    return {frozenset(names_in(entry["groups"])): _seconds(entry["ns"]) for entry in entries}
 
 
 def forget_estimated(functions: Iterable[ir.Operation]) -> None:
@@ -51,22 +52,16 @@ def forget_estimated(functions: Iterable[ir.Operation]) -> None:
 def note_together(function: ir.Operation, together: Iterable[Names]) -> None:
     """Has a function say which groups are to be one, if any are."""
     context = function.context
-    found = [_names(groups, context) for groups in together]
+    found = [names_attribute(sorted(groups), context) for groups in together]
     if found:
         function.attributes[TOGETHER] = ir.ArrayAttr.get(found, context)
 
 
 def together_of(function: ir.Operation) -> list[Names]:
     """The groups that a function says are to be one."""
-    return [_strings(names) for names in function.attributes[TOGETHER]] if TOGETHER in function.attributes else []
-
-
-def _names(groups: Names, context: ir.Context) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([ir.StringAttr.get(name, context) for name in sorted(groups)], context)
-
-
-def _strings(names: ir.Attribute) -> Names:
-    return frozenset(ir.StringAttr(name).value for name in ir.ArrayAttr(names))
+    return (
+        [frozenset(names_in(each)) for each in function.attributes[TOGETHER]] if TOGETHER in function.attributes else []
+    )
 
 
 def _seconds(times: ir.Attribute) -> Estimates:

@@ -11,7 +11,7 @@ when it is compiled again, and these groups don't become one. What somebody aske
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import ir
@@ -37,7 +37,7 @@ class Refused:
 
 def made_of(op: ir.Operation) -> tuple[str, ...]:
     """The groups that estimates made one, or left alone, of which an op is; none of what they weren't asked about."""
-    return _names(op.attributes[MADE_OF]) if MADE_OF in op.attributes else ()
+    return names_in(op.attributes[MADE_OF]) if MADE_OF in op.attributes else ()
 
 
 def is_choice(groups: Sequence[str]) -> bool:
@@ -48,7 +48,7 @@ def is_choice(groups: Sequence[str]) -> bool:
 def mark_made_of(ops: Sequence[ir.Operation], groups: Sequence[str]) -> None:
     """Has ops say what they are made of, if that is anything."""
     for op in ops if groups else ():
-        op.attributes[MADE_OF] = _attribute(groups, op.context)
+        op.attributes[MADE_OF] = names_attribute(groups, op.context)
 
 
 def refused_of(function: ir.Operation) -> tuple[Refused, ...]:
@@ -64,7 +64,7 @@ def note_refused(function: ir.Operation, refused: Sequence[Refused]) -> None:
     """Has a function say so."""
     context = function.context
     entries = [
-        {MADE_OF.partition(".")[2]: _attribute(one.made_of, context), "why": ir.StringAttr.get(one.why, context)}
+        {MADE_OF.partition(".")[2]: names_attribute(one.made_of, context), "why": ir.StringAttr.get(one.why, context)}
         for one in refused
     ]
     function.attributes[REFUSED] = ir.ArrayAttr.get([ir.DictAttr.get(one, context) for one in entries], context)
@@ -77,17 +77,18 @@ def refusal(refused: Sequence[Refused], groups: Sequence[str]) -> str | None:
 
 def _refused(function: ir.Operation, entry: ir.Attribute) -> Refused:
     said = {one.name: one.attr for one in entry} if isinstance(entry, ir.DictAttr) else {}
-    groups, why = _names(said.get("made_of")), said.get("why")
+    groups, why = names_in(said.get("made_of")), said.get("why")
     if len(said) != 2 or not groups or not isinstance(why, ir.StringAttr):
         raise fail(function, f"{REFUSED} says {entry}", _EXAMPLE)
     return Refused(groups, why.value)
 
 
-def _attribute(groups: Sequence[str], context: ir.Context) -> ir.ArrayAttr:
+def names_attribute(groups: Iterable[str], context: ir.Context) -> ir.ArrayAttr:
+    """An array of names."""
     return ir.ArrayAttr.get([ir.StringAttr.get(group, context) for group in groups], context)
 
 
-def _names(said: ir.Attribute | None) -> tuple[str, ...]:
+def names_in(said: ir.Attribute | None) -> tuple[str, ...]:
     """The strings of an array of them; none of anything else."""
     entries = list(said) if isinstance(said, ir.ArrayAttr) else []
     return tuple(each.value for each in entries if isinstance(each, ir.StringAttr))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from typing import TypeVar
 
 from npuflow.simulate.program import (
     FlatAcquire,
@@ -16,6 +16,8 @@ from npuflow.simulate.program import (
     FlatStep,
     Program,
 )
+
+_Step = TypeVar("_Step", FlatAcquire, FlatRelease)
 
 
 def deepened(program: Program, depths: Mapping[str, int]) -> Program:
@@ -76,14 +78,16 @@ def filling_at(body: Sequence[FlatStep], number: int) -> Filling | None:
     if not isinstance(step, FlatReceive):
         return None
     before = (body[place] for place in range(number - 1, -1, -1))
-    takes = tuple(one for one in takewhile(_is_acquire, before) if isinstance(one, FlatAcquire))[::-1]
-    gives = tuple(one for one in takewhile(_is_release, body[number + 1 :]) if isinstance(one, FlatRelease))
+    behind = (body[place] for place in range(number + 1, len(body)))
+    takes, gives = _first_of(FlatAcquire, before)[::-1], _first_of(FlatRelease, behind)
     return Filling(takes, step, gives) if takes and gives else None
 
 
-def _is_acquire(step: FlatStep) -> bool:
-    return isinstance(step, FlatAcquire)
-
-
-def _is_release(step: FlatStep) -> bool:
-    return isinstance(step, FlatRelease)
+def _first_of(kind: type[_Step], steps: Iterable[FlatStep]) -> tuple[_Step, ...]:
+    """The first ones, as long as they are of a kind."""
+    found = []
+    for step in steps:
+        if not isinstance(step, kind):
+            break
+        found.append(step)
+    return tuple(found)
