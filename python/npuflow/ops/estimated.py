@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from npuflow.bindings import ir
-from npuflow.ops.refused import names_attribute, names_in
+from npuflow.core.passes import fail
+from npuflow.ops.refused import entries_of, names_attribute, names_in
 
 ESTIMATED, TOGETHER = "npu.estimated", "npu.together"
 # Groups by their names (`network/groups.names_of`).
@@ -37,9 +38,22 @@ def note_estimated(function: ir.Operation, seconds: Mapping[Names, Estimates]) -
 
 
 def estimated_of(function: ir.Operation) -> dict[Names, Estimates]:
-    """How long groups are estimated to take, in seconds, as far as a function says."""
-    entries = list(function.attributes[ESTIMATED]) if ESTIMATED in function.attributes else []
-    return {frozenset(names_in(entry["groups"])): _seconds(entry["ns"]) for entry in entries}
+    """How long groups are estimated to take, in seconds, as far as a function says.
+
+    Raises InputError where it says anything else.
+    """
+    found = {}
+    for entry in entries_of(function, ESTIMATED):
+        said = {one.name: one.attr for one in entry} if isinstance(entry, ir.DictAttr) else {}
+        groups, times = frozenset(names_in(said.get("groups"))), said.get("ns")
+        numbers = (
+            [each for each in times if isinstance(each, ir.IntegerAttr)] if isinstance(times, ir.ArrayAttr) else []
+        )
+        if not groups or len(numbers) != 2:
+            raise fail(function, f"{ESTIMATED} says {entry}", "leave it out, passes say it anew")
+        alone, phase = (each.value * 1e-9 for each in numbers)
+        found[groups] = alone, phase
+    return found
 
 
 def forget_estimated(functions: Iterable[ir.Operation]) -> None:
@@ -58,12 +72,11 @@ def note_together(function: ir.Operation, together: Iterable[Names]) -> None:
 
 
 def together_of(function: ir.Operation) -> list[Names]:
-    """The groups that a function says are to be one."""
-    return (
-        [frozenset(names_in(each)) for each in function.attributes[TOGETHER]] if TOGETHER in function.attributes else []
-    )
-
-
-def _seconds(times: ir.Attribute) -> Estimates:
-    alone, phase = (ir.IntegerAttr(each).value * 1e-9 for each in ir.ArrayAttr(times))
-    return alone, phase
+    """The groups that a function says are to be one; raises InputError where it says anything else."""
+    found = []
+    for entry in entries_of(function, TOGETHER):
+        names = names_in(entry)
+        if not names:
+            raise fail(function, f"{TOGETHER} says {entry}", 'for example npu.together = [["f_0", "f_1"]]')
+        found.append(frozenset(names))
+    return found

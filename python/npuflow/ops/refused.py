@@ -53,11 +53,7 @@ def mark_made_of(ops: Sequence[ir.Operation], groups: Sequence[str]) -> None:
 
 def refused_of(function: ir.Operation) -> tuple[Refused, ...]:
     """What a function says was refused of it; raises InputError where it says anything else."""
-    if REFUSED not in function.attributes:
-        return ()
-    said = function.attributes[REFUSED]
-    entries = list(said) if isinstance(said, ir.ArrayAttr) else [said]
-    return tuple(_refused(function, entry) for entry in entries)
+    return tuple(_refused(function, entry) for entry in entries_of(function, REFUSED))
 
 
 def note_refused(function: ir.Operation, refused: Sequence[Refused]) -> None:
@@ -81,6 +77,14 @@ def _refused(function: ir.Operation, entry: ir.Attribute) -> Refused:
     if len(said) != 2 or not groups or not isinstance(why, ir.StringAttr):
         raise fail(function, f"{REFUSED} says {entry}", _EXAMPLE)
     return Refused(groups, why.value)
+
+
+def entries_of(function: ir.Operation, name: str) -> list[ir.Attribute]:
+    """The entries of an array that a function may have, or what it has in place of one."""
+    if name not in function.attributes:
+        return []
+    said = function.attributes[name]
+    return list(said) if isinstance(said, ir.ArrayAttr) else [said]
 
 
 def names_attribute(groups: Iterable[str], context: ir.Context) -> ir.ArrayAttr:
