@@ -290,6 +290,79 @@ def test_sums_are_added_up_in_order_but_along_rows(rows: int, columns: int, orde
     assert np.array_equal(program.run([a, b, c]).arguments[2], expected)
 
 
+def test_a_window_is_summed_up_along_rows_in_its_order() -> None:
+    maps = """affine_map<(o, h, w, c, i, j) -> (c, h * 2 + i, w * 2 + j)>,
+      affine_map<(o, h, w, c, i, j) -> (o, c, i, j)>, affine_map<(o, h, w, c, i, j) -> (o, h, w)>"""
+    kinds = ", ".join(['"parallel"'] * 3 + ['"reduction"'] * 3)
+    image, weights, sums = "memref<3x11x15xf32>", "memref<4x3x3x3xf32>", "memref<4x5x7xf32>"
+    text = f"""
+      func.func @f(%a: {image}, %b: {weights}, %c: {sums}) {{
+        linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
+          ins(%a, %b : {image}, {weights}) outs(%c : {sums}) {{
+        ^bb0(%x: f32, %y: f32, %z: f32):
+          %p = arith.mulf %x, %y : f32
+          %s = arith.addf %z, %p : f32
+          linalg.yield %s : f32
+        }}
+        return
+      }}"""
+    module = npuflow.parse(text, npuflow.new_context())
+    with module.context:
+        order_loops(module)
+    (op,) = ops_of(module.operation, "linalg.generic")
+    assert iterators(op) == ["parallel"] * 2 + ["reduction"] * 3 + ["parallel"]
+    program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
+    a, b, c = random_arrays(program.signature.inputs, 0)
+    expected = c.copy()
+    for channel, i, j in np.ndindex(3, 3, 3):
+        expected += b[:, channel, i, j, None, None] * a[channel, i : i + 9 : 2, j : j + 13 : 2]
+    assert np.array_equal(program.run([a, b, c]).arguments[2], expected)
+
+
+@pytest.mark.parametrize("rhs", ["(n, k)", "(k)"])
+def test_loops_stay_where_no_parallel_one_runs_along_rows_of_all(rhs: str) -> None:
+    shape = {"(n, k)": "memref<9x300xf32>", "(k)": "memref<300xf32>"}[rhs]
+    sums = {"(n, k)": "memref<8x9xf32>", "(k)": "memref<8xf32>"}[rhs]
+    loops, kinds = ("(m, n, k)", '"parallel", ') if rhs == "(n, k)" else ("(m, k)", "")
+    result = "(m, n)" if rhs == "(n, k)" else "(m)"
+    maps = f"affine_map<{loops} -> (m, k)>, affine_map<{loops} -> {rhs}>, affine_map<{loops} -> {result}>"
+    text = f"""
+      func.func @f(%a: memref<8x300xf32>, %b: {shape}, %c: {sums}) {{
+        linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", {kinds}"reduction"]}}
+          ins(%a, %b : memref<8x300xf32>, {shape}) outs(%c : {sums}) {{
+        ^bb0(%x: f32, %y: f32, %z: f32):
+          %p = arith.mulf %x, %y : f32
+          %s = arith.addf %z, %p : f32
+          linalg.yield %s : f32
+        }}
+        return
+      }}"""
+    module = npuflow.parse(text, npuflow.new_context())
+    with module.context:
+        order_loops(module)
+    (op,) = ops_of(module.operation, "linalg.generic")
+    assert iterators(op)[-1] == "reduction"
+
+
+def test_what_is_called_often_is_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    optimised = []
+    monkeypatch.setattr(jit, "_prefer_size", optimised.append)
+    context = npuflow.new_context()
+    names = ("seldom", "rarely", "often")
+    modules = {name: npuflow.parse(scaled_by(911).replace("@f", f"@{name}"), context).operation for name in names}
+    made = compile_functions(modules, calls={"often": jit._WORTH_OPTIMISING})
+    assert len(optimised) == 1
+    assert made["seldom"].engine is made["rarely"].engine is not made["often"].engine
+
+
+def test_arrays_of_an_entry_are_not_put_on_the_stack() -> None:
+    """Hundreds of constants and results, eleven numbers each: LLVM took the square of their number for the call."""
+    module = npuflow.parse(scaled_by(913), npuflow.new_context())
+    lowered = lower_to_llvm(isolated(module.operation, "f"), "f", poison=False).module
+    inlined = [op for op in ops_of(lowered.operation, "llvm.func") if "always_inline" in op.attributes]
+    assert [str(op.attributes["linkage"]) for op in inlined] == ["#llvm.linkage<internal>"]
+
+
 def test_an_op_without_loops_keeps_them() -> None:
     text = """
       func.func @f(%a: memref<f32>) {

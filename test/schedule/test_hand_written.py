@@ -40,8 +40,8 @@ def test_its_time_is_what_paper_says() -> None:
 def test_it_computes() -> None:
     module = parsed()
     (op,) = schedules_of(module.operation)
-    kernels = compile_schedule_kernels(op)
     program = flatten(read_schedule(op, TOY), TOY)
+    kernels = compile_schedule_kernels(op, program)
     x = np.arange(-256, 256, dtype=np.int32)
     executed = execute(program, {"x": x}, kernels)
     np.testing.assert_array_equal(executed.memories["y"].view(np.int32), x * x)

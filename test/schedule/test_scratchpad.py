@@ -69,7 +69,7 @@ def test_it_computes() -> None:
     draw = np.random.default_rng(0)
     a, b = draw.integers(-9, 9, (16, 64), np.int8), draw.integers(-9, 9, (64, 32), np.int8)
     program = flatten(read_schedule(op, DEVICE), DEVICE)
-    executed = execute(program, {"a": a, "b": b}, compile_schedule_kernels(op))
+    executed = execute(program, {"a": a, "b": b}, compile_schedule_kernels(op, program))
     expected = np.maximum(a.astype(np.int32) @ b.astype(np.int32), 0)
     np.testing.assert_array_equal(executed.memories["c"].view(np.int32).reshape(16, 32), expected)
     assert executed.results.hazards == ()

@@ -127,7 +127,7 @@ def test_products_in_groups_are_right(blocks: int) -> None:
     matrix, vector = (numbers.integers(-8, 8, shape).astype(np.float32) for shape in ((512, 64), (64,)))
     program = flatten(scheduled.schedule, NPU2, scheduled.kernel_cycles())
     inputs = dict(zip(scheduled.schedule.arguments, (matrix, vector), strict=True))
-    executed = execute(program, inputs, compile_schedule_kernels(op))
+    executed = execute(program, inputs, compile_schedule_kernels(op, program))
     (result,) = scheduled.schedule.results
     np.testing.assert_array_equal(executed.memories[result].view(np.float32), matrix @ vector)
     assert executed.results.hazards == ()

@@ -260,7 +260,7 @@ def execute_function(
     What it brings for later phases is `brought`, by number; what those before brought for it has `landed`.
     """
     check_inputs(function.signature, inputs)
-    kernels = compile_schedule_kernels(function.op)
+    kernels = compile_schedule_kernels(function.op, function.program)
     memories = {**constant_contents(function.op), **dict(zip(function.arguments, inputs))}
     memories |= {ahead_name(one.number): brought[one.number] for one in function.ahead.brings}
     memories |= _found_there(function, landed)

@@ -37,7 +37,7 @@ def execute_wide(function: CompiledFunction | CompiledSequence, inputs: Sequence
 
 
 def _executed(function: CompiledFunction, inputs: Sequence[Array]) -> tuple[Array, ...]:
-    kernels = compile_schedule_kernels(function.op, wide=True)
+    kernels = compile_schedule_kernels(function.op, function.program, wide=True)
     contents = constant_contents(function.op)
     constants = dict(zip(contents, wide_inputs(list(contents.values())), strict=True))
     executed = execute(wide_program(function), {**constants, **dict(zip(function.arguments, inputs))}, kernels)

@@ -8,11 +8,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from npuflow.bindings import ir, load_execution_engine, load_runtime
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.execute.arena import Arena
 from npuflow.execute.arrays import Array, Signature, is_float, signature_of
+from npuflow.execute.clone import function_of
 from npuflow.execute.limits import ProgramFailedError, limits_in_force
 from npuflow.execute.lowering import NotExecutableError, has_branches, isolated, lower_to_llvm
 from npuflow.execute.sandbox import run_in_child
@@ -27,6 +29,7 @@ _ENGINES_KEPT = 32
 # Constants of more elements or bytes aren't printed to find out whether a program is a known one.
 _PRINTED = 4096
 _LEFT_OUT = "__elided__"
+_ONE_EACH: Mapping[str, int] = MappingProxyType({})
 
 # What arrays hold that nothing has been written to yet.
 _NAN_BYTES = 0xFF
@@ -133,13 +136,21 @@ class _Isolated:
 
     copy: ir.Module
     program: _ProgramText
+    calls: int
 
     @property
-    def is_small(self) -> bool:
+    def shares(self) -> bool:
         """Whether it is quick to compile but for what each engine takes, and can share one with others."""
-        (function, *others) = self.copy.body.operations
-        is_heavy = _multiply_adds(signature_of(function.operation)) > _WORTH_OPTIMISING
-        return not (others or is_heavy or has_branches(self.copy))
+        (_, *others) = self.copy.body.operations
+        return not (others or has_branches(self.copy))
+
+    @property
+    def is_heavy(self) -> bool:
+        return self.computes_much(signature_of(function_of(self.copy, self.program.function)))
+
+    def computes_much(self, signature: Signature) -> bool:
+        """Whether, with these arrays, all its calls are worth LLVM's time."""
+        return _multiply_adds(signature) * self.calls > _WORTH_OPTIMISING
 
 
 def compile_function(module: ir.Operation, function: str, *, poison: bool = True) -> Executable:
@@ -150,22 +161,27 @@ def compile_function(module: ir.Operation, function: str, *, poison: bool = True
     return compile_functions({function: module}, poison=poison)[function]
 
 
-def compile_functions(modules: Mapping[str, ir.Operation], *, poison: bool = True) -> Mapping[str, Executable]:
-    """Compiles functions, each of its own module; small ones together, as an engine takes longer than they do."""
+def compile_functions(
+    modules: Mapping[str, ir.Operation], *, calls: Mapping[str, int] = _ONE_EACH, poison: bool = True
+) -> Mapping[str, Executable]:
+    """Compiles functions, each of its own module, to be called so often (once unless it is said).
+
+    Small ones are compiled together, as an engine takes longer than they do.
+    """
     found: dict[str, Executable] = {}
-    small: list[_Isolated] = []
+    together: dict[bool, list[_Isolated]] = {False: [], True: []}
     for name, module in modules.items():
         copy = isolated(module, name)
         text = copy.operation.get_asm(large_elements_limit=_PRINTED, large_resource_limit=_PRINTED)
-        unit = _Isolated(copy, _ProgramText(text, name, poison))
+        unit = _Isolated(copy, _ProgramText(text, name, poison), calls.get(name, 1))
         known = _kept.of(unit.program)
         if known is not None:
             found[name] = known
-        elif len(modules) > 1 and unit.is_small:
-            small.append(unit)
+        elif len(modules) > 1 and unit.shares:
+            together[unit.is_heavy].append(unit)
         else:
             found |= _compiled([unit])
-    return {**found, **_compiled_together(small)}
+    return {**found, **_compiled_together(together[False]), **_compiled_together(together[True])}
 
 
 def _compiled_together(units: Sequence[_Isolated]) -> Mapping[str, Executable]:
@@ -181,7 +197,7 @@ def _compiled(units: Sequence[_Isolated]) -> Mapping[str, Executable]:
         return {}
     names = [unit.program.function for unit in units]
     lowered = lower_to_llvm(_in_one_module(units), *names, poison=units[0].program.poison)
-    optimise = any(_multiply_adds(entry.signature) > _WORTH_OPTIMISING for entry in lowered.entries)
+    optimise = any(unit.computes_much(entry.signature) for unit, entry in zip(units, lowered.entries, strict=True))
     if optimise:
         _prefer_size(lowered.module)
     with DiagnosticSink().capture(lowered.module.context) as sink:

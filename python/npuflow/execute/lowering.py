@@ -102,6 +102,7 @@ def lower_to_llvm(copy: ir.Module, *functions: str, poison: bool) -> Lowered:
         expand_narrow_floats(copy.operation)
         call_near_zero(copy)
         run_passes(copy, _TO_LLVM)
+        _inline_entries(copy)
         hold_bf16_as_bits(copy.operation)
         _check_llvm(copy)
     return Lowered(copy, entries)
@@ -152,6 +153,20 @@ def _entry(module: ir.Module, function: str, tables: tuple[Array, ...]) -> Entry
                 _store(result, out)
             func.ReturnOp([])
     return Entry(symbol, signature, tables)
+
+
+def _inline_entries(module: ir.Module) -> None:
+    """Has what only an entry's C interface calls become part of it.
+
+    A call with hundreds of arrays, eleven numbers each, puts them on the stack one by one, which takes LLVM the square
+    of their number: of a ResNet-50 with what each layer hands on most of the time that it took.
+    """
+    internal = ir.Attribute.parse("#llvm.linkage<internal>", module.context)
+    for op in ops_of(module.operation, "llvm.func"):
+        name = ir.StringAttr(op.attributes["sym_name"]).value
+        if name.startswith(_ENTRY):
+            op.attributes["linkage"] = internal
+            op.attributes["always_inline"] = ir.UnitAttr.get(module.context)
 
 
 def _plain(kind: ir.Type) -> ir.Type:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from npuflow.bindings import ir
@@ -10,12 +11,20 @@ from npuflow.execute.look_up import look_up
 from npuflow.execute.widen import widened
 from npuflow.schedule.ir.read_schedule import kernel_functions_of
 from npuflow.simulate.kernels import Abi, KernelFunction
+from npuflow.simulate.program import Program
+from npuflow.simulate.walk import computes
 
 
-def compile_schedule_kernels(schedule: ir.Operation, *, wide: bool = False) -> Mapping[str, KernelFunction]:
-    """The kernels that a schedule's module holds, by name; `wide` in 64 bits."""
+def compile_schedule_kernels(
+    schedule: ir.Operation, program: Program, *, wide: bool = False
+) -> Mapping[str, KernelFunction]:
+    """The kernels that a schedule's module holds, by name, for its program to call; `wide` in 64 bits."""
     modules = {name: _outlined(op, name, wide=wide) for name, op in kernel_functions_of(schedule).items()}
-    compiled = compile_functions({name: module.operation for name, module in modules.items()}, poison=False)
+    calls: Counter[str] = Counter()
+    for call, times in computes(program):
+        calls[call.kernel] += times
+    outlined = {name: module.operation for name, module in modules.items()}
+    compiled = compile_functions(outlined, calls=calls, poison=False)
     return {name: KernelFunction(made.address, Abi.MEMREFS, made) for name, made in compiled.items()}
 
 
