@@ -1,13 +1,15 @@
 // Groups that a schedule refused as one stay apart, and bundles that it refused in parts of their rows whole; others become one.
 // RUN: npuflow-opt %s --npuflow-fuse-matmuls=device=npu1 --remarks --split-input-file 2>&1 | filecheck %s
 // RUN: npuflow-opt %s --npuflow-fuse-windows=device=npu2 --remarks --split-input-file -o %t 2>&1 | filecheck %s --check-prefix=WINDOWS
+// RUN: filecheck %s --input-file=%t --check-prefix=NAMED
 // RUN: npuflow-opt %s --npuflow-skip-masked="device=npu2 parts=2" --remarks --split-input-file -o %t 2>&1 | filecheck %s --check-prefix=ROWS
 
 // What becomes one has the names of its groups, whichever others do.
 // CHECK: remark: [npuflow-fuse-matmuls] two matmuls in a row hand over {{[0-9]+}} bytes in L1
 // CHECK: remark: [npuflow-fuse-matmuls] groups chains_0, chains_1 stay apart: as one, it is too long
 // CHECK-LABEL: func.func @chains
-// CHECK-COUNT-2: linalg.matmul
+// CHECK: linalg.matmul {npu.made_of = ["chains_0"]}
+// CHECK: linalg.matmul {npu.made_of = ["chains_1"]}
 // CHECK: linalg.generic {{.*}}attrs = {npu.bundle = 0 : i64, npu.made_of = ["chains_2", "chains_3"]}
 // CHECK: linalg.generic {{.*}}attrs = {npu.bundle = 0 : i64, npu.made_of = ["chains_2", "chains_3"]}
 func.func @chains(%a: tensor<4096x32xbf16>, %b: tensor<32x512xbf16>, %d: tensor<512x48xbf16>) -> (tensor<4096x48xf32>, tensor<4096x48xf32>)
@@ -35,6 +37,11 @@ func.func @chains(%a: tensor<4096x32xbf16>, %b: tensor<32x512xbf16>, %d: tensor<
 // WINDOWS: remark: [npuflow-fuse-windows] groups three_0, three_1, three_2 stay apart: as one, it is too long
 // WINDOWS: remark: [npuflow-fuse-windows] groups three_1, three_2 stay apart: as one, it is too long
 // WINDOWS: remark: [npuflow-fuse-windows] groups three_0, three_1 stay apart: in tiles of
+// What stays apart so is known by its name as well.
+// NAMED-LABEL: func.func @three
+// NAMED: linalg.generic {{.*}}npu.made_of = ["three_0"]
+// NAMED: linalg.generic {{.*}}npu.made_of = ["three_1"]
+// NAMED: linalg.generic {{.*}}npu.made_of = ["three_2"]
 func.func @three(%x: tensor<1x34x34x16xf32>, %v: tensor<3x3x16x16xf32>) -> tensor<1x28x28x16xf32>
     attributes {npu.refused = [{made_of = ["three_1", "three_2"], why = "it is too long"}]} {
   %z = arith.constant 0.0 : f32

@@ -114,7 +114,11 @@ class _Among:
         if members and as_phase is not None:
             found[frozenset(self.names(chain))] = as_one, as_phase
         note_estimated(self.function, found)
-        for number in members:
+        self.name(chain)
+
+    def name(self, chain: Chain) -> None:
+        """Says what the groups of a chain's ops are called, for those that stay apart."""
+        for number in self.members(chain):
             mark_made_of(self.groups[number].ops, self.named[number])
 
     def copies(self, chain: Chain) -> list[ChainCopy]:
@@ -150,6 +154,7 @@ def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassCo
     why = refusal(among.refused, groups)
     if why is not None:
         context.remark(chain.root, f"groups {', '.join(groups)} stay apart: as one, {why}")
+        among.name(chain)
         return None
     apart = among.seconds_apart(chain)
     ways = among.copies(chain)

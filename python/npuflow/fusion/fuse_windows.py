@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -107,6 +107,7 @@ class _WindowFusion:
         self.together = set(together_of(function))
         self.places = {op: number for number, op in enumerate(ops_of(function))}
         self.bundles = options.bundle_matmuls
+        self.kept_apart = set[int]()
 
         def mapped(group: FusionGroup, numbers: Numbers) -> Mapped:
             return mapped_apart(group, device, self.said, bundles=self.bundles, numbers=numbers)
@@ -116,6 +117,7 @@ class _WindowFusion:
     def run(self) -> None:
         chains = self._chains()
         if not chains and not self.wanted:
+            self._name(self.kept_apart)
             return
         self._ask_ahead(chains)
         found = ((members, self._best_way(members, chain)) for members, chain in chains.items())
@@ -145,9 +147,12 @@ class _WindowFusion:
             tiled = ways[members].tiled
             fuse_tiled(tiled, self._made_of(members, ways[members], is_asked=bool(self.tiles) or members == asked))
             self.context.count("windows fused", len(tiled.chain.images))
-        for number in involved:
-            if frozenset([number]) in chosen - ways.keys():
-                mark_made_of(self.groups[number].ops, self.names[number])
+        self._name(self.kept_apart.union(involved).difference(*(ways.keys() & chosen)))
+
+    def _name(self, apart: Iterable[int]) -> None:
+        """Says what groups are called that stay apart."""
+        for number in sorted(apart):
+            mark_made_of(self.groups[number].ops, self.names[number])
 
     def _ask_ahead(self, chains: Mapping[Members, WindowChain]) -> None:
         """Asks how long groups take, one of those that are alike, and behind that, chains of them."""
@@ -191,7 +196,10 @@ class _WindowFusion:
                     continue
                 if isinstance(chain, WindowChain) and why is None:
                     found[members] = chain
-                elif chain != NO_WINDOW:
+                    continue
+                if why is not None:
+                    self.kept_apart |= members
+                if chain != NO_WINDOW:
                     said = chain if isinstance(chain, str) else f"as one, {why}"
                     self.context.remark(ops[-1], f"{self._named(members)} stay apart: {said}")
         return found
