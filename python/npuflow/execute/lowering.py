@@ -28,8 +28,9 @@ from npuflow.execute.poison import drop_deallocations, poison_buffers
 
 _ENTRY = "npuflow_entry"
 
+# Addresses that are rounded up by integers are anybody's to LLVM, which then vectorises nothing.
 _BUFFERIZE = (
-    "one-shot-bufferize{bufferize-function-boundaries=true allow-return-allocs-from-loops=true"
+    "one-shot-bufferize{buffer-alignment=0 bufferize-function-boundaries=true allow-return-allocs-from-loops=true"
     " function-boundary-type-conversion=identity-layout-map unknown-type-conversion=identity-layout-map}"
 )
 # Inlining first: a buffer that no function returns is freed where its last loop ends.
