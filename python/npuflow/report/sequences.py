@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from npuflow.compiler.compiled import Sequence
-from npuflow.compiler.home_phases import needed_bytes
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
 from npuflow.network.phases import Writes
@@ -15,7 +14,7 @@ from npuflow.network.plan import PlannedValue
 from npuflow.network.timed_phases import timed_phases
 from npuflow.report.measures import LevelTraffic
 from npuflow.report.model import FunctionReport, SequenceReport
-from npuflow.report.traffic import occupancies
+from npuflow.report.peaks import peaks
 from npuflow.report.words import percent, quantity
 
 PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where", "why it doesn't stay on the chip")
@@ -45,21 +44,6 @@ def report_sequence(sequence: Sequence, parts: Iterable[FunctionReport], verifie
         peak_bytes=peaks(sequence),
         prefetched_bytes=sum(one.prefetch.moved_bytes for part in sequence.parts for one in part.compiled.ahead.brings),
     )
-
-
-def peaks(sequence: Sequence) -> Mapping[str, int]:
-    """The most that one memory of each level on chip holds at a time, with what stays there."""
-    found: dict[str, int] = {}
-    for phase, part in enumerate(sequence.parts):
-        compiled = part.compiled
-        for one in occupancies(compiled.program, compiled.device):
-            found[one.level] = max(found.get(one.level, 0), one.used_bytes)
-        stays, number = sequence.plan.resident_in(phase), compiled.device.home_level
-        if number is not None and stays:
-            needed, level = needed_bytes(compiled, number), compiled.device.level(number).name
-            for column, size in stays.items():
-                found[level] = max(found.get(level, 0), size + needed.get(column, 0))
-    return found
 
 
 def part_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:
