@@ -42,8 +42,21 @@ def report_sequence(sequence: Sequence, parts: Iterable[FunctionReport], verifie
         like=sequence.like,
         away=sequence.away,
         peak_bytes=peaks(sequence),
+        handed_bytes=handed_bytes(sequence, reports),
         prefetched_bytes=sum(one.prefetch.moved_bytes for part in sequence.parts for one in part.compiled.ahead.brings),
     )
+
+
+def handed_bytes(sequence: Sequence, reports: Iterable[FunctionReport]) -> int:
+    """What calls move from and to DRAM of what is between them: what doesn't stay on the chip costs that."""
+    calls, moved = sequence.compiled.calls, 0
+    between, versions = {value.number for value in sequence.plan.between}, calls.first_versions
+    for part, report, call in zip((one.compiled for one in sequence.parts), reports, calls.calls, strict=True):
+        named = zip((*call.inputs, *call.outputs), (*part.arguments, *part.results))
+        names = {part.labels.get(name, name) for number, name in named if versions.get(number, number) in between}
+        tensors = (one for one in outermost(report).tensors if one.tensor in names)
+        moved += sum(one.read_bytes + one.write_bytes for one in tensors)
+    return moved
 
 
 def part_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:
@@ -131,6 +144,7 @@ def plan_text(sequence: SequenceReport) -> str:
     alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)
     stays = f"{byte_text(plan.resident_bytes)} stay on the chip, the rest takes " if plan.resident_bytes else ""
     text = f"{apart} between parts, {alive} of it at a time; {stays}{byte_text(plan.workspace_bytes)} of DRAM"
+    text += f" and moves {byte_text(sequence.handed_bytes)} there and back" if sequence.handed_bytes else ""
     text += f"; {brought}" if kept else ""
     text += f"; {ahead}" if sequence.prefetched_bytes else ""
     left = left_bytes(sequence)
