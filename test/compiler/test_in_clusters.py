@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,8 +19,9 @@ from npuflow.network.plan import ValueRole
 from npuflow.network.spread import TensorSpread
 from npuflow.simulate.at_clusters import AtClusters
 from npuflow.simulate.in_clusters import in_clusters, window_name
-from npuflow.simulate.program import FlatSend, Program
-from npuflow.simulate.run import POISON
+from npuflow.simulate.program import LAUNCH, FlatControl, FlatSend, FlatStep, Program
+from npuflow.simulate.run import POISON, cycles_of_run
+from npuflow.simulate.walk import with_steps
 from npuflow.strategy import spread_phases
 from npuflow.strategy.group import Group, Tensor
 from npuflow.strategy.in_clusters import ClusterRows, exchange_seconds
@@ -70,6 +72,29 @@ func.func @layers(%x0: {image(CHANNELS[0])}, {arguments}) -> {image(CHANNELS[-1]
 }}"""
 
 
+# A softmax of rows that a matmul makes: it reads nothing that isn't in its cluster.
+ROWS = """
+#id = affine_map<(a, b) -> (a, b)>
+func.func @rows(%x: tensor<402x64xi8>, %w: tensor<64x48xi8>) -> tensor<402x48xf32> {
+  %none = arith.constant 0 : i32
+  %sums = tensor.empty() : tensor<402x48xi32>
+  %fill = linalg.fill ins(%none : i32) outs(%sums : tensor<402x48xi32>) -> tensor<402x48xi32>
+  %s = linalg.matmul ins(%x, %w : tensor<402x64xi8>, tensor<64x48xi8>) outs(%fill : tensor<402x48xi32>)
+      -> tensor<402x48xi32>
+  %floats = tensor.empty() : tensor<402x48xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<402x48xi32>) outs(%floats : tensor<402x48xf32>) {
+  ^bb0(%in: i32, %out: f32):
+    %float = arith.sitofp %in : i32 to f32
+    linalg.yield %float : f32
+  } -> tensor<402x48xf32>
+  %r = linalg.softmax dimension(1) ins(%y : tensor<402x48xf32>) outs(%floats : tensor<402x48xf32>)
+      -> tensor<402x48xf32>
+  return %r : tensor<402x48xf32>
+}
+"""
+
+
 def compile_layers(*disable: str) -> npuflow.Compiled:
     return npuflow.compile(program(), device="npu4.0", split=True, disable=("fusion", *disable))
 
@@ -94,6 +119,28 @@ def test_all_that_is_handed_over_stays_in_clusters(compiled: npuflow.Compiled, s
     (shown,) = compiled.run(verify=True, judge=JUDGE).sequences
     assert shown.verified.status is Status.OK
     assert shown.verified.message == "bit-exact"
+
+
+def test_who_lacks_nothing_begins_behind_the_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launched at once, a part takes as much less as the launch does: nothing goes on meanwhile."""
+    monkeypatch.setattr(spread_phases, "_UNSURE", 0.1)
+    compiled = npuflow.compile(ROWS, device="npu4.0", split=True, disable=("fusion",))
+    parts = [part.compiled for part in compiled.sequences[0].parts]
+    assert [near.spread is not None for near in parts[-1].near] == [True], "the softmax reads nothing else"
+    for part in parts:
+        launched = with_steps(part.program, (FlatControl,), at_once)
+        launch = sum(step.cycles for engine in part.program.engines for step in engine.body if is_launch(step))
+        assert cycles_of_run(part.program) - cycles_of_run(launched) == launch > 0
+    (shown,) = compiled.run(verify=True, judge=JUDGE).sequences
+    assert shown.verified.status is Status.OK
+
+
+def at_once(step: FlatStep) -> FlatStep:
+    return replace(step, cycles=0) if isinstance(step, FlatControl) and step.name == LAUNCH else step
+
+
+def is_launch(step: FlatStep) -> bool:
+    return isinstance(step, FlatControl) and step.name == LAUNCH
 
 
 def test_it_takes_less_time_than_through_ports(compiled: npuflow.Compiled, sequence: Sequence) -> None:

@@ -98,6 +98,24 @@ def test_phases_are_shorter_and_results_right(compiled: npuflow.Compiled, sequen
     assert sum(run.cycles for run in apart.with_decided(ALL_DECISIONS).simulate()) == after
 
 
+def test_reports_count_every_byte_of_a_memory_once(compiled: npuflow.Compiled, sequence: Sequence) -> None:
+    assert sequence.device.home_level is not None
+    level = sequence.device.level(sequence.device.home_level)
+    taken = np.zeros((len(sequence.parts), sequence.device.rows * sequence.device.columns, level.bytes), bool)
+    for phase, compiled_part in enumerate(part.compiled for part in sequence.parts):
+        names = compiled_part.memory_names(level.number)
+        for number, (begin, end) in buffer_places(compiled_part.program, names).values():
+            taken[phase, number, begin:end] = True
+    for value in sequence.plan.values:
+        for slab, size in value.slabs:
+            first, last = value.at_home
+            taken[first : last + 1, slab.column, slab.address : slab.address + size] = True
+    for first, last, number, place in landed_windows(sequence):
+        taken[first : last + 1, number, place] = True
+    (shown,) = compiled.run(verify=False).sequences
+    assert shown.peak_bytes[level.name] == taken.sum(axis=2).max() <= level.usable_bytes
+
+
 def test_dram_moves_no_more(sequence: Sequence) -> None:
     def moved(one: Sequence) -> int:
         runs = one.simulate()

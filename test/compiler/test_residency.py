@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from npuflow.compiler.home_phases import HomeSlabs, Ways
 from npuflow.compiler.port_phases import PortPhases
 from npuflow.compiler.sequence import execute_sequence
 from npuflow.compiler.tile_phases import TilePhases
+from npuflow.execute.limits import byte_text
 from npuflow.execute.verification import Status
 from npuflow.network.decisions import ALL_DECISIONS, Decision
 from npuflow.network.plan import PlannedValue
@@ -269,6 +271,25 @@ def test_the_report_says_what_stays(compiled: npuflow.Compiled) -> None:
     assert "stay on the chip" in page
     assert '"name": "L2 ' in page.replace('"name":"', '"name": "')
     assert " between parts" in page
+
+
+def test_the_report_says_what_it_costs_that_something_doesnt_stay(compiled: npuflow.Compiled) -> None:
+    given = npuflow.compile(narrow(), "npuflow-stream-k{fuse=false}", device="npu2", split=True, disable=("residency",))
+    (near,), report = compiled.run(verify=False).sequences, given.run(verify=False)
+    (far,) = report.sequences
+    # Each is written once and read once.
+    assert (near.handed_bytes, far.handed_bytes) == (0, 2 * far.plan.apart_bytes)
+    assert f"moves {byte_text(far.handed_bytes)} there and back" in report.text()
+    assert json.loads(report.json())["sequences"][0]["handed_bytes"] == far.handed_bytes
+
+
+def test_where_there_are_no_memory_tiles_no_reason_speaks_of_them(tmp_path: Path) -> None:
+    text = (files("npuflow.target") / "devices" / "npu4.0.toml").read_text()
+    small = tmp_path / "small.toml"
+    small.write_text(text.replace("bytes = 1474560", "bytes = 49152"))
+    (sequence,) = npuflow.compile(narrow(), "npuflow-stream-k{fuse=false}", device=small, split=True).sequences
+    assert any("scratchpads" in why for why in sequence.away.values())
+    assert not any("memory tile" in why for why in sequence.away.values())
 
 
 def test_a_home_in_the_place_of_buffers_makes_results_wrong(compiled: npuflow.Compiled) -> None:

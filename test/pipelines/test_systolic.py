@@ -97,6 +97,33 @@ def is_bound_by_reading(work: object) -> bool:
     return loads > max(multiplied, 6 + work.tile_m * work.tile_n / 4)
 
 
+def pair(m: int, k: int, between: int, n: int) -> str:
+    """Two matmuls in a row."""
+    sizes = {"a": (m, k), "b": (k, between), "c": (m, between), "d": (between, n), "e": (m, n)}
+    a, b, c, d, e = (f"tensor<{rows}x{columns}xi16>" for rows, columns in sizes.values())
+    return f"""
+func.func @pair(%a: {a}, %b: {b}, %d: {d}) -> {e} {{
+  %zero = arith.constant 0 : i16
+  %c0 = tensor.empty() : {c}
+  %c1 = linalg.fill ins(%zero : i16) outs(%c0 : {c}) -> {c}
+  %c = linalg.matmul ins(%a, %b : {a}, {b}) outs(%c1 : {c}) -> {c}
+  %e0 = tensor.empty() : {e}
+  %e1 = linalg.fill ins(%zero : i16) outs(%e0 : {e}) -> {e}
+  %e = linalg.matmul ins(%c, %d : {c}, {d}) outs(%e1 : {e}) -> {e}
+  return %e : {e}
+}}
+"""
+
+
+@pytest.mark.parametrize(("m", "k", "between", "n"), [(128, 32, 96, 48), (70, 40, 50, 30)])
+def test_two_matmuls_in_a_row_hand_nothing_over_in_dram(m: int, k: int, between: int, n: int) -> None:
+    (function,) = npuflow.compile(pair(m, k, between, n), device=DEVICE).run(judge=JUDGE).functions
+    assert function.verified.status is Status.OK, function.verified.message
+    dram = function.traffic[0]
+    assert dram.write_bytes == 2 * m * n
+    assert {one.tensor for one in dram.tensors} == {"arg0", "arg1", "arg2", "result0"}
+
+
 @pytest.mark.parametrize(("number", "is_free"), [("0", True), ("3", False)])
 def test_setting_sums_to_zero_takes_no_time(number: str, is_free: bool) -> None:
     made = scheduled(matmul(32, 32, 32, zero=number), (16, 16, 32), (16, 16, 16))

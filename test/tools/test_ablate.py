@@ -9,7 +9,7 @@ import pytest
 
 import npuflow
 from npuflow.errors import ExitCode, InputError
-from npuflow.network.decisions import OF_PARTS, Decision
+from npuflow.network.decisions import OF_PARTS, OF_PASSES, Decision
 from npuflow.tools.ablate import run
 
 NAMES = [one.value for one in Decision if one in OF_PARTS | {Decision.FUSION, Decision.MASKS, Decision.TRIES}]
@@ -62,6 +62,12 @@ def test_what_passes_decide_is_added(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert named == ["none of them", "+ fusion", "+ masks", "+ reshape", "+ padding", "+ engines", "+ tries"]
     (alone,) = npuflow.compile(example, device="npu4.0:1x1", disable=["reshape", "engines"]).run(verify=False).functions
     assert alone.time_us == pytest.approx(times[2])
+
+
+def test_help_names_what_is_added(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) is ExitCode.OK
+    words = capsys.readouterr().out.replace("(", " ").replace(")", " ").replace(",", " ").split()
+    assert {one.value for one in OF_PASSES} <= {*words}
 
 
 def test_a_file_that_is_none_is_refused() -> None:

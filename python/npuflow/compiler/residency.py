@@ -74,6 +74,11 @@ class _Residents:
     def calls(self) -> CallList:
         return self.phases.calls
 
+    @property
+    def _place(self) -> str:
+        """What messages call a memory in which tensors stay."""
+        return self.phases.device.dma(self.phases.level).place
+
     def found(self) -> Resident:
         self._ask_what_may_stay()
         for value in plan_of(self.calls).values:
@@ -86,7 +91,7 @@ class _Residents:
         for number, ways in self.ways.items():
             if ways and number not in chosen.ways:
                 longer = f"its phases would take {ways[0].late_seconds * 1e6:.2f} us longer"
-                others = "others that save more take the room, or the channels, of memory tiles"
+                others = f"others that save more take the room, or the channels, of {self._place}s"
                 self.reasons[number] = longer if late + ways[0].late_seconds > 0 else others
         return self._placed(chosen)
 
@@ -103,7 +108,7 @@ class _Residents:
         columns = self.phases.columns(value)
         ways = self._in_place(value)
         if not columns and not ways:
-            self.reasons[value.number] = "no memory tile has channels free for it in all of its phases"
+            self.reasons[value.number] = f"no {self._place} has channels free for it in all of its phases"
             return
         divided = self._divided(value, columns)
         while (found := next(divided, None)) is not None:
@@ -168,8 +173,7 @@ class _Residents:
                 roomy = [c for c in columns if self._free_bytes(value, c) >= slabs.slab_bytes(value.bytes)]
                 if len(roomy) < count:
                     most = max(self._free_bytes(value, column) for column in columns)
-                    place = self.phases.device.dma(self.phases.level).place
-                    why = f"it has {value.bytes} bytes, and no {place} more than {most} free"
+                    why = f"it has {value.bytes} bytes, and no {self._place} more than {most} free"
                     self.reasons.setdefault(value.number, why)
                     continue
                 places = tuple(tuple((roomy * 2)[first : first + count]) for first in range(len(roomy)))

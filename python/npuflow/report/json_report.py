@@ -83,6 +83,7 @@ def _sequence(sequence: SequenceReport) -> Json:
         "compulsory_bytes": sequence.compulsory_bytes,
         "peak_bytes": dict(sequence.peak_bytes),
         "prefetched_bytes": sequence.prefetched_bytes,
+        "handed_bytes": sequence.handed_bytes,
         "in_place_us": sequence.in_place_us,
         "separate_us": sequence.separate_us,
         "reconfigured_us": sequence.reconfigured_us,

@@ -91,6 +91,7 @@ class SequenceReport:
     `reason` says why it doesn't run as a whole, `one_launch` whether all parts are phases of one. There are `changes`
     from one part to another. `separate_us` is the time if each call were an invocation of its own, `reconfigure_us`
     what it would take to load the whole array at each change. `like` names one that is the same but for its name.
+    `handed_bytes` are moved from and to DRAM between parts.
     """
 
     name: str
@@ -109,6 +110,7 @@ class SequenceReport:
     away: Mapping[int, str] = field(default_factory=dict)
     peak_bytes: Mapping[str, int] = field(default_factory=dict)
     prefetched_bytes: int = 0
+    handed_bytes: int = 0
 
     def __repr__(self) -> str:
         return f"<@{self.name}: {quantity(self.time_us / 1e6, 's')} in {len(self.parts)} parts>"

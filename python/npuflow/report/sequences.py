@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from npuflow.compiler.compiled import Sequence
-from npuflow.compiler.home_phases import needed_bytes
 from npuflow.compiler.verify_function import Verified
 from npuflow.execute.limits import byte_text
 from npuflow.network.phases import Writes
@@ -15,7 +14,7 @@ from npuflow.network.plan import PlannedValue
 from npuflow.network.timed_phases import timed_phases
 from npuflow.report.measures import LevelTraffic
 from npuflow.report.model import FunctionReport, SequenceReport
-from npuflow.report.traffic import occupancies
+from npuflow.report.peaks import peaks
 from npuflow.report.words import percent, quantity
 
 PLAN_HEADS = ("tensor", "what it is", "size", "from", "to", "where", "why it doesn't stay on the chip")
@@ -43,23 +42,21 @@ def report_sequence(sequence: Sequence, parts: Iterable[FunctionReport], verifie
         like=sequence.like,
         away=sequence.away,
         peak_bytes=peaks(sequence),
+        handed_bytes=handed_bytes(sequence, reports),
         prefetched_bytes=sum(one.prefetch.moved_bytes for part in sequence.parts for one in part.compiled.ahead.brings),
     )
 
 
-def peaks(sequence: Sequence) -> Mapping[str, int]:
-    """The most that one memory of each level on chip holds at a time, with what stays there."""
-    found: dict[str, int] = {}
-    for phase, part in enumerate(sequence.parts):
-        compiled = part.compiled
-        for one in occupancies(compiled.program, compiled.device):
-            found[one.level] = max(found.get(one.level, 0), one.used_bytes)
-        stays, number = sequence.plan.resident_in(phase), compiled.device.home_level
-        if number is not None and stays:
-            needed, level = needed_bytes(compiled, number), compiled.device.level(number).name
-            for column, size in stays.items():
-                found[level] = max(found.get(level, 0), size + needed.get(column, 0))
-    return found
+def handed_bytes(sequence: Sequence, reports: Iterable[FunctionReport]) -> int:
+    """What calls move from and to DRAM of what is between them: what doesn't stay on the chip costs that."""
+    calls, moved = sequence.compiled.calls, 0
+    between, versions = {value.number for value in sequence.plan.between}, calls.first_versions
+    for part, report, call in zip((one.compiled for one in sequence.parts), reports, calls.calls, strict=True):
+        named = zip((*call.inputs, *call.outputs), (*part.arguments, *part.results))
+        names = {part.labels.get(name, name) for number, name in named if versions.get(number, number) in between}
+        tensors = (one for one in outermost(report).tensors if one.tensor in names)
+        moved += sum(one.read_bytes + one.write_bytes for one in tensors)
+    return moved
 
 
 def part_rows(sequence: SequenceReport) -> Iterator[tuple[str, ...]]:
@@ -147,6 +144,7 @@ def plan_text(sequence: SequenceReport) -> str:
     alive, apart = byte_text(plan.alive_bytes), byte_text(plan.apart_bytes)
     stays = f"{byte_text(plan.resident_bytes)} stay on the chip, the rest takes " if plan.resident_bytes else ""
     text = f"{apart} between parts, {alive} of it at a time; {stays}{byte_text(plan.workspace_bytes)} of DRAM"
+    text += f" and moves {byte_text(sequence.handed_bytes)} there and back" if sequence.handed_bytes else ""
     text += f"; {brought}" if kept else ""
     text += f"; {ahead}" if sequence.prefetched_bytes else ""
     left = left_bytes(sequence)

@@ -5,7 +5,8 @@
     scratchpad in   acquire empty, receive l1_0, release full     -
 
 What a cluster reads and others make, as rows beside its own, ports bring to its window from theirs, before its first
-kernel that reads the tensor: what several clusters lack alike, once for all of them.
+kernel that reads the tensor: what several clusters lack alike, once for all of them. One that lacks nothing has all
+that it reads from the start; it begins behind the launch, as channels do.
 """
 
 from __future__ import annotations
@@ -187,8 +188,11 @@ class _InClusters:
             buffers=(*buffers, *own),
             semaphores=tuple(one for one in self.program.semaphores if one.name not in taken.semaphores),
         )
-        exchanged = [] if self.tensor.side is Side.IN else self._exchanges()
-        streams, semaphores = self._exchanged(exchanged) if exchanged else ([], [])
+        reads = self.tensor.side is Side.OUT
+        exchanges = self._exchanges() if reads else []
+        streams, semaphores = self._exchanged(exchanges) if exchanges else ([], [])
+        if reads:
+            semaphores += self._begun({number for one in exchanges for number in one.takers})
         return replace(
             program,
             engines=tuple(self.engines.values()),
@@ -303,6 +307,19 @@ class _InClusters:
         known, done = self.engines.get(channel.name, channel), self.ahead[channel.name]
         self.engines[channel.name] = replace(known, body=(*known.body[:done], *steps, *known.body[done:]))
         self.ahead[channel.name] += len(steps)
+
+    def _begun(self, waiting: set[int]) -> list[FlatSemaphore]:
+        """Lets engines of clusters that lack nothing, and so wait for no others, wait for the launch."""
+        windows = [window_name(self.name, number) for number in self.spread.windows if number not in waiting]
+        found = list[FlatSemaphore]()
+        for name, engine in self.engines.items():
+            if any(uses(step, windows) for step in engine.body):
+                found.append(FlatSemaphore(f"{self.name} begins in {name}", 0, 1, Cause.TASK))
+                self.engines[name] = replace(engine, body=(FlatAcquire(found[-1].name), *engine.body))
+        control = self.engines["control"]
+        begins = [FlatRelease(one.name) for one in found]
+        self.engines["control"] = replace(control, body=tuple(behind_launch(control.body, begins)))
+        return found
 
     def _wait(self, counts: Counter[int]) -> None:
         """Lets the first kernel of a cluster that reads the tensor wait for what comes from others."""

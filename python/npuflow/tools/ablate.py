@@ -9,6 +9,7 @@ from pathlib import Path
 
 from npuflow.compiler.default import DEFAULT_PIPELINE
 from npuflow.errors import ExitCode
+from npuflow.network.decisions import OF_PASSES, Decision, Decisions
 from npuflow.tools.command_line import CommandLine, the_only
 from npuflow.tools.compile_flags import columns_flag, device_flag, pipeline_flag, processes
 from npuflow.tools.flags import FileUse, flag
@@ -25,7 +26,8 @@ class AblateFlags:
     split: bool = flag(False, "run every function of several groups of ops in parts", group="")
     add: bool = flag(
         False,
-        "begin without what passes decide (fusion, masks, reshape, padding, engines), and add one after the other",
+        f"begin without what passes decide ({', '.join(one.value for one in Decision if one in OF_PASSES)}), and add "
+        "one after the other",
         group="",
     )
     jobs: int | None = flag(
@@ -60,7 +62,6 @@ def run(arguments: Sequence[str]) -> ExitCode:
     from npuflow.api.ablation import ablations_data, ablations_of, ablations_text, additions_of
     from npuflow.api.compiled import Compiled
     from npuflow.api.entry import compile as compile_source
-    from npuflow.network.decisions import Decision, Decisions
 
     devices: list[str] = []
 
