@@ -14,6 +14,7 @@ import npuflow
 from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.compiled_function import execute_function
 from npuflow.compiler.home_phases import buffer_places
+from npuflow.compiler.known_residents import KnownResidents
 from npuflow.compiler.phases import phase_changes
 from npuflow.compiler.prefetch import prefetched
 from npuflow.compiler.prefetch_fills import PhaseFills
@@ -203,11 +204,12 @@ def test_without_room_nothing_is_brought(sequence: Sequence) -> None:
     levels = tuple(replace(one, bytes=1024) if one.number == device.home_level else one for one in device.levels)
     small = [replace(part, device=replace(device, levels=levels)) for part in parts]
     changes = phase_changes(parts, ALL_DECISIONS)
-    assert all(phase.ahead == NOTHING_AHEAD for phase in prefetched(apart.compiled.calls, small, changes))
+    found = prefetched(apart.compiled.calls, small, changes, KnownResidents())
+    assert all(phase.ahead == NOTHING_AHEAD for phase in found)
 
 
 def test_no_program_is_timed_twice(sequence: Sequence, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a part, wherever its buffers lie and whatever trial it is of."""
+    """Of a part, wherever its buffers lie, whatever trial it is of, and if it is planned again."""
     timed, time = [], ReadyPhase.time
 
     def noted(ready: ReadyPhase) -> SpareTime | None:
@@ -220,9 +222,12 @@ def test_no_program_is_timed_twice(sequence: Sequence, monkeypatch: pytest.Monke
     monkeypatch.setattr(ReadyPhase, "time", noted)
     apart = sequence.with_decided(ALL_DECISIONS - {Decision.PREFETCH, Decision.AHEAD})
     parts = [part.compiled for part in apart.parts]
-    found = prefetched(apart.compiled.calls, parts, phase_changes(parts, ALL_DECISIONS))
+    changes, known = phase_changes(parts, ALL_DECISIONS), KnownResidents()
+    found = prefetched(apart.compiled.calls, parts, changes, known)
     assert any(phase.ahead.brings for phase in found)
     assert len(timed) == len(set(timed)) > len(parts)
+    assert prefetched(apart.compiled.calls, parts, changes, known) == found
+    assert len(timed) == len(set(timed))
 
 
 def test_slots_are_as_many_as_can_be_filled(sequence: Sequence) -> None:

@@ -130,13 +130,14 @@ class Sequence:
 
     def planned(self, ahead: AsksAhead = NOTHING_ASKED, known: KnownResidents | None = None) -> Sequence:
         """The same with what is decided of parts that are there: what stays on the chip, and is set up ahead."""
-        return self._at_home(ahead, known)._prefetched()._with_table_tasks()._set_ahead()
+        known = known or KnownResidents()
+        return self._at_home(ahead, known)._prefetched(known)._with_table_tasks()._set_ahead()
 
-    def _at_home(self, ahead: AsksAhead, known: KnownResidents | None) -> Sequence:
+    def _at_home(self, ahead: AsksAhead, known: KnownResidents) -> Sequence:
         """The same with what stays on the chip, if that is decided."""
         if not {Decision.PHASES, Decision.RESIDENCY} <= self.decided:
             return self
-        found = (known or KnownResidents()).of(
+        found = known.of(
             self.compiled.calls,
             {part.name: part.compiled for part in self.parts},
             spreads=Decision.SPREAD in self.decided,
@@ -146,7 +147,7 @@ class Sequence:
         changes = [None if o is None else _Change(o.ways, partial(CompiledFunction.at_home, moved=o)) for o in moved]
         return replace(self, away=found.reasons)._changed(changes, addressed(found.calls))
 
-    def _prefetched(self) -> Sequence:
+    def _prefetched(self, known: KnownResidents) -> Sequence:
         """The same with what phases bring for later ones, if that is decided."""
         if not {Decision.PHASES, Decision.PREFETCH} <= self.decided or self.device.home_level is None:
             return self
@@ -154,7 +155,7 @@ class Sequence:
         from npuflow.compiler.prefetch import prefetched
 
         calls, compiled = self.compiled.calls, [part.compiled for part in self.parts]
-        phases = prefetched(calls, compiled, phase_changes(compiled, self.decided))
+        phases = prefetched(calls, compiled, phase_changes(compiled, self.decided), known)
         changes = [None if one.ahead == NOTHING_AHEAD else _Change((one.ahead,), one.of) for one in phases]
         return self._changed(changes, calls)
 

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.compiler.known_residents import KnownResidents
 from npuflow.compiler.prefetch_fills import Fills, OwnArrival, PhaseFills
 from npuflow.compiler.prefetch_room import PrefetchRoom
 from npuflow.compiler.spare_time import ReadyPhase, SpareTime, ready_phase
@@ -54,13 +55,13 @@ class PrefetchedPhase:
 
 
 def prefetched(
-    calls: CallList, parts: Sequence[CompiledFunction], changes: Sequence[PhaseChange]
+    calls: CallList, parts: Sequence[CompiledFunction], changes: Sequence[PhaseChange], known: KnownResidents
 ) -> list[PrefetchedPhase]:
     """The phases of calls; `parts` has one for each, `changes` what is in front of all but the first.
 
     None takes what another one makes.
     """
-    found = _Prefetching(calls, parts, (PhaseChange(), *changes), PrefetchRoom.of(calls, parts))
+    found = _Prefetching(calls, parts, (PhaseChange(), *changes), PrefetchRoom.of(calls, parts), known)
     for phase in range(1, len(parts)):
         found = found.with_fills(phase)
     return found.phases
@@ -83,9 +84,9 @@ class _Prefetching:
     parts: Sequence[CompiledFunction]
     changes: Sequence[PhaseChange]
     room: PrefetchRoom
+    known: KnownResidents
     phases: list[PrefetchedPhase] = field(default_factory=list)
     times: dict[int, SpareTime] = field(default_factory=dict)
-    runs: dict[Hashable, SpareTime | None] = field(default_factory=dict)
     taken: dict[Hashable, Counter[tuple[int, int]]] = field(default_factory=dict)
     channels: dict[Hashable, Mapping[ChannelPlace, int]] = field(default_factory=dict)
     saved: int = 0
@@ -233,7 +234,8 @@ class _Prefetching:
                 made = bringing(program, self.room.arranged(phase), self.room.level, own_share, lane, early=early)
                 more += [made] if made.brought.prefetch.arrivals else []
             brought = [(each.brought.number, one) for each in more for one in each.brought.prefetch.arrivals]
-            way = reader, tuple(map(_likeness, brought)), *(each.way for each in more)
+            likeness = tuple((firsts[number].tensor, arrival.likeness) for number, arrival in brought)
+            way = self.known.name_of(self.parts[reader].program), likeness, *(each.way for each in more)
             if not more or way in tried:
                 continue
             tried.add(way)
@@ -293,10 +295,10 @@ class _Prefetching:
 
     def _run(self, one: PrefetchedPhase, ready: ReadyPhase, more_cycles: int) -> SpareTime | None:
         """How long it takes with so many cycles more for its change: as long wherever buffers lie, so found once."""
-        key = ready.part.name, one.ways, ready.tasks.tasks
-        if key not in self.runs:
-            self.runs[key] = ready.time()
-        return ready.behind_change(self.runs[key], more_cycles)
+        key, times = (self.known.name_of(ready.part.program), one.ways, ready.tasks.tasks), self.known.times
+        if key not in times:
+            times[key] = ready.time()
+        return ready.behind_change(times[key], more_cycles)
 
     def _change(self, phase: int, ahead: Ahead) -> PhaseChange:
         """What a phase takes to be set up, with the descriptors of what it brings."""
