@@ -209,10 +209,8 @@ class _HomeChoice:
     moving: dict[tuple[int, int, bool], int] = field(default_factory=lambda: defaultdict(int))
 
     def search(self, index: int, chosen: tuple[_HousedTensor, ...], gained: float, late: float) -> None:
-        rest = self.tensors[index:]
-        if gained + sum(map(self._most_gained, rest)) <= self.gained or self.looked >= _MOST_CHOICES:
-            return
-        if late + sum(map(_won, rest)) > 0:
+        most, won = self._left[index]
+        if gained + most <= self.gained or self.looked >= _MOST_CHOICES or late + won > 0:
             return
         self.looked += 1
         if index == len(self.tensors):
@@ -225,6 +223,12 @@ class _HomeChoice:
             self.search(index + 1, (*chosen, placed), gained + self.room.gained(one), late + one.late_seconds)
             self.move(placed, -1)
         self.search(index + 1, chosen, gained, late)
+
+    @cached_property
+    def _left(self) -> Sequence[tuple[float, float]]:
+        """What the tensors from each on may gain at most, and the time that they may make others take."""
+        rests = [self.tensors[index:] for index in range(len(self.tensors) + 1)]
+        return [(sum(map(self._most_gained, rest)), sum(map(_won, rest))) for rest in rests]
 
     def _most_gained(self, ways: Sequence[HomeCandidate]) -> float:
         return max(0.0, self.room.gained(ways[0]))
