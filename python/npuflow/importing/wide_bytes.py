@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from torch import dtype, fx
 
 # What torch-mlir cannot make a number of i8 for: its lowering of these ends the process, or refuses them.
-_MISREAD_OF_I8 = ("mm", "bmm", "addmm", "baddbmm", "convolution", "mul", "div", "remainder", "fmod")
+_MISREAD_OF_I8 = ("mm", "bmm", "addmm", "baddbmm", "convolution", "mul", "sub", "div", "remainder", "fmod")
 _CONVERSIONS = ("convert_element_type", "_to_copy")
 
 
