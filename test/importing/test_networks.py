@@ -97,6 +97,22 @@ def test_bytes_wrap_around_as_in_pytorch(name: str, kind: str) -> None:
     np.testing.assert_array_equal(np.asarray(found).view(expected.dtype), expected)
 
 
+@pytest.mark.parametrize("text", ["x.sum()", "x * x", "x / 3", "x.float()", "x.long().to(torch.uint32)"])
+def test_words_without_a_sign_are_as_in_pytorch(text: str) -> None:
+    """torch-mlir takes them for such with signs."""
+    import torch
+    from torch import Tensor, nn
+
+    class Computed(nn.Module):
+        def forward(self, x: Tensor) -> Any:  # noqa: ANN401
+            return eval(text, {"x": x, "torch": torch})
+
+    x = torch.tensor([3_000_000_000, 5, 4_294_967_295, 17], dtype=torch.uint32)
+    expected = Computed()(x).numpy()
+    found = execute(npuflow.from_torch(Computed(), (x,)), x.numpy().view(np.int32))
+    np.testing.assert_allclose(np.asarray(found).view(expected.dtype), expected, rtol=1e-6)
+
+
 def test_weights_are_resources_that_share_the_networks_memory() -> None:
     import torch
     from torch import nn
