@@ -67,6 +67,7 @@ BYTE_OPS = {
     "linear": ("functional.linear(x, y, y[:, 0])", (5, 7), (3, 7)),
     "convolution": ("functional.conv2d(x, y, stride=2, padding=1)", (1, 3, 8, 8), (4, 3, 3, 3)),
     "scaled": ("x * 3 + y", (5, 7), (5, 7)),
+    "less": ("(x - 8) - y", (5, 7), (5, 7)),
     "remainder": ("(x // 3) % 7 - y", (5, 7), (5, 7)),
     "sum": ("x.sum(1) + y.prod(1)", (5, 7), (5, 7)),
     "maximum": ("functional.max_pool2d(x, 2) + y", (1, 3, 8, 8), (1, 3, 4, 4)),
@@ -94,6 +95,22 @@ def test_bytes_wrap_around_as_in_pytorch(name: str, kind: str) -> None:
     expected = Computed()(*given).numpy()
     found = execute(npuflow.from_torch(Computed(), given), *(one.numpy().view(np.int8) for one in given))
     np.testing.assert_array_equal(np.asarray(found).view(expected.dtype), expected)
+
+
+@pytest.mark.parametrize("text", ["x.sum()", "x * x", "x / 3", "x.float()", "x.long().to(torch.uint32)"])
+def test_words_without_a_sign_are_as_in_pytorch(text: str) -> None:
+    """torch-mlir takes them for such with signs."""
+    import torch
+    from torch import Tensor, nn
+
+    class Computed(nn.Module):
+        def forward(self, x: Tensor) -> Any:  # noqa: ANN401
+            return eval(text, {"x": x, "torch": torch})
+
+    x = torch.tensor([3_000_000_000, 5, 4_294_967_295, 17], dtype=torch.uint32)
+    expected = Computed()(x).numpy()
+    found = execute(npuflow.from_torch(Computed(), (x,)), x.numpy().view(np.int32))
+    np.testing.assert_allclose(np.asarray(found).view(expected.dtype), expected, rtol=1e-6)
 
 
 def test_weights_are_resources_that_share_the_networks_memory() -> None:
@@ -184,8 +201,9 @@ def test_types_of_inputs_can_be_given(name: str, types: list[str], shown: str) -
             "networks.py:15: error: 'product' needs x, y; hint: say the types of its tensors with --inputs",
         ),
         ("branching", ["4xf32"], "networks.py:32: error: PyTorch cannot export this module: GuardOnDataDependent"),
+        ("branching", ["4xf32"], "hint: choose between tensors by `torch.where`"),
         ("Zetas", ["4x4xf32"], "error: torch-mlir has no op for 'prims.zeta'"),
-        ("failing", [], "networks.py:44: error: the file failed: ValueError: no such weights"),
+        ("failing", [], "networks.py:44: error: the file failed: ValueError: no such weights; hint: run it by Python"),
         ("number", [], "networks.py:47: error: 'number' returns int, no network"),
         ("constant", [], "networks.py:1: error: 'constant' is int, no function"),
         ("perceptron", ["3x5xf32"], "networks.py:7: error: PyTorch cannot export this module"),
@@ -199,6 +217,29 @@ def test_what_cannot_be_imported_is_said_at_its_line(name: str, types: list[str]
     assert caught.value.diagnostics[0].location is not None
     if name == "Zetas":
         assert "; hint: torch-mlir has no lowering of it" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (
+            "torch.ones(3, dtype=torch.uint16)",
+            "'x' is of torch.uint16, which torch-mlir has no type for; hint: use a type",
+        ),
+        ("torch.eye(3).to_sparse()", "'x' is sparse (torch.sparse_coo); hint: make it dense by .to_dense()"),
+    ],
+)
+def test_tensors_without_a_type_are_refused_by_name(kind: str, said: str) -> None:
+    import torch
+    from torch import Tensor, nn
+
+    class Doubled(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x * 2
+
+    with pytest.raises(InputError) as caught:
+        npuflow.from_torch(Doubled(), (eval(kind, {"torch": torch}),))
+    assert said in str(caught.value)
 
 
 def test_a_file_that_is_no_python_is_refused_at_its_line(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def _failures_in(path: str, called: str) -> Iterator[None]:
         raise type(error)([replace(one, location=one.location or place) for one in error.diagnostics]) from error
     except (Exception, SystemExit) as error:
         place = place_of_failure(error, {called: path}) or SourceLocation(path, 1)
-        what = f"the file failed: {type(error).__name__}: {error}"
+        what = with_hint(f"the file failed: {type(error).__name__}: {error}", "run it by Python alone, then mend it")
         raise InputError(Diagnostic(Severity.ERROR, what, place)) from error
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from npuflow.bindings import ir, load_torch_importer, new_torch_context
@@ -11,17 +11,18 @@ from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.arguments import check_inputs, keep_tensors, positional
 from npuflow.importing.before_export import exportable
 from npuflow.importing.decompositions import decomposed, name_listed_weights
+from npuflow.importing.input_types import ELEMENTS
 from npuflow.importing.lowering import FROM_TORCH, lower
 from npuflow.importing.module_ways import exportable_modules
 from npuflow.importing.nothing import leave_out_nothing
-from npuflow.importing.packages import first_words, load_package, quietly
+from npuflow.importing.packages import first_words, load_package, loaded_torch, quietly
 from npuflow.importing.uniform import fold_uniform
 from npuflow.importing.updates import hold_buffers, note_updates, open_updates, write_slices
 from npuflow.importing.weights import make_resource_hooks
 from npuflow.importing.wide_bytes import widen_bytes
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor, dtype, nn
     from torch.export import ExportedProgram
 
 DEFAULT_NAME = "main"
@@ -66,6 +67,7 @@ def from_exported(program: ExportedProgram, name: str = DEFAULT_NAME, *, as_prod
     """
     _refuse_sizes_of_data(program)
     importer = load_torch_importer()
+    _refuse_kinds(program, importer.TORCH_DTYPE_TO_MLIR_TYPE)
     context = new_torch_context()
     reader = importer.FxImporter(context=context, hooks=make_resource_hooks())
     try:
@@ -107,6 +109,22 @@ def _refuse_sizes_of_data(program: ExportedProgram) -> None:
             )
 
 
+def _refuse_kinds(program: ExportedProgram, known: Container[dtype]) -> None:
+    """Tensors of types that torch-mlir has none for, as integers of 16 bits without a sign, and sparse ones."""
+    torch = loaded_torch()
+    for node in program.graph.nodes:
+        value = node.meta.get("val")
+        if not isinstance(value, torch.Tensor):
+            continue
+        if value.layout is not torch.strided:
+            raise InputError(
+                with_hint(f"'{node.name}' is sparse ({value.layout})", "make it dense by .to_dense() before")
+            )
+        if value.dtype not in known:
+            what = f"'{node.name}' is of {value.dtype}, which torch-mlir has no type for"
+            raise InputError(with_hint(what, f"use a type with a sign, or a float: types are {', '.join(ELEMENTS)}"))
+
+
 def _refuse_random_numbers(program: ExportedProgram) -> None:
     """An array has no source of these; what draws them and isn't read is left out."""
     torch = load_package("torch", "importing an exported program")
@@ -121,6 +139,9 @@ def _refuse_random_numbers(program: ExportedProgram) -> None:
 
 
 def _refused(what: str, error: Exception) -> InputError:
-    is_called_wrongly = isinstance(error, TypeError) and "argument" in str(error)
-    hint = "give as many inputs as it takes" if is_called_wrongly else "write that part of the network in another way"
+    hint = "write that part of the network in another way"
+    if isinstance(error, TypeError) and "argument" in str(error):
+        hint = "give as many inputs as it takes"
+    if "DataDependent" in type(error).__name__:
+        hint = "choose between tensors by `torch.where`, where data decides what is computed"
     return InputError(with_hint(f"{what}: {first_words(error)}", hint))

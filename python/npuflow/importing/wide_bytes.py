@@ -1,4 +1,4 @@
-"""Arithmetic on bytes as PyTorch means it, where torch-mlir doesn't: in 32 bits, and cut off to a byte again."""
+"""Arithmetic on bytes and on u32 as PyTorch means it, where torch-mlir doesn't: in more bits, and cut off again."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ if TYPE_CHECKING:
     from torch import dtype, fx
 
 # What torch-mlir cannot make a number of i8 for: its lowering of these ends the process, or refuses them.
-_MISREAD_OF_I8 = ("mm", "bmm", "addmm", "baddbmm", "convolution", "mul", "div", "remainder", "fmod")
+_MISREAD_OF_I8 = ("mm", "bmm", "addmm", "baddbmm", "convolution", "mul", "sub", "div", "remainder", "fmod")
 _CONVERSIONS = ("convert_element_type", "_to_copy")
 
 
 def widen_bytes(graph: fx.Graph) -> None:
-    """Computes in i32 what an exported graph's ops compute of u8, and some of i8: the same results to the last bit.
+    """Computes in i32 what an exported graph's ops compute of u8, and some of i8, and in i64 what they do of u32.
 
-    torch-mlir takes bytes without signs for such with signs, where it doesn't convert them. What wraps around in
-    PyTorch is counted modulo 2^8, wherever it is cut off. What only moves bytes, or converts them, stays as it is.
+    The results are the same to the last bit. torch-mlir takes numbers without signs for such with signs, where it
+    doesn't convert them. What wraps around in PyTorch is counted modulo 2^8, or 2^32, wherever it is cut off. What
+    only moves such numbers, or converts them, stays as it is.
     """
     for node in list(graph.nodes):
         if node.op == "call_function" and _is_misread(node):
@@ -32,15 +33,17 @@ def _is_misread(node: fx.Node) -> bool:
     name = node.target._schema.name.partition("::")[2]
     kinds = {_dtype_of(one) for one in node.all_input_nodes}
     moves = name in _CONVERSIONS or any(one.alias_info is not None for one in node.target._schema.returns)
-    return (torch.uint8 in kinds and not moves) or (torch.int8 in kinds and name in _MISREAD_OF_I8)
+    is_unsigned = not kinds.isdisjoint((torch.uint8, torch.uint32))
+    return (is_unsigned and not moves) or (torch.int8 in kinds and name in _MISREAD_OF_I8)
 
 
 def _widen(node: fx.Node) -> None:
-    """Converts an op's bytes, and what it gives then back to the types that it gave."""
+    """Converts an op's narrow numbers, and what it gives then back to the types that it gave."""
     torch = loaded_torch()
-    bytes_in = [one for one in node.all_input_nodes if _dtype_of(one) in (torch.uint8, torch.int8)]
+    wider = {torch.uint8: torch.int32, torch.int8: torch.int32, torch.uint32: torch.int64}
+    narrow_in = [one for one in node.all_input_nodes if _dtype_of(one) in wider]
     with node.graph.inserting_before(node):
-        wide = {one: _converted(one, torch.int32) for one in bytes_in}
+        wide = {one: _converted(one, wider[_dtype_of(one)]) for one in narrow_in}
     for narrow, one in wide.items():
         node.replace_input_with(narrow, one)
     values = torch.fx.map_arg((node.args, node.kwargs), lambda one: one.meta["val"])
