@@ -255,21 +255,15 @@ def test_bf16_rounds_to_nearest_even() -> None:
     assert np.array_equal(got, 2 * rounded.astype(np.float64), equal_nan=True)
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "order"),
-    [
-        pytest.param(8, 8, ["parallel", "reduction", "parallel"], id="small"),
-        pytest.param(32, 200, ["reduction", "parallel", "parallel"], id="sixteen rows for what they all read"),
-        pytest.param(24, 200, ["parallel", "reduction", "parallel"], id="rows that sixteen do not divide"),
-    ],
-)
-def test_sums_are_added_up_in_order_but_along_rows(rows: int, columns: int, order: list[str]) -> None:
-    maps = "affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>"
-    lhs, rhs, sums = f"memref<{rows}x300xf32>", f"memref<300x{columns}xf32>", f"memref<{rows}x{columns}xf32>"
-    text = f"""
-      func.func @f(%a: {lhs}, %b: {rhs}, %c: {sums}) {{
-        linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", "parallel", "reduction"]}}
-          ins(%a, %b : {lhs}, {rhs}) outs(%c : {sums}) {{
+def summing(loops: str, summed: int, *operands: tuple[str, str]) -> str:
+    """A sum of products of two operands to a third one, each where it is and its shape; the last loops are summed."""
+    maps = ", ".join(f"affine_map<{loops} -> {place}>" for place, _ in operands)
+    a, b, c = (f"memref<{shape}xf32>" for _, shape in operands)
+    count = loops.count(",") + 1
+    kinds = ", ".join(['"parallel"'] * (count - summed) + ['"reduction"'] * summed)
+    return f"""
+      func.func @f(%a: {a}, %b: {b}, %c: {c}) {{
+        linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} ins(%a, %b : {a}, {b}) outs(%c : {c}) {{
         ^bb0(%x: f32, %y: f32, %z: f32):
           %p = arith.mulf %x, %y : f32
           %s = arith.addf %z, %p : f32
@@ -277,11 +271,29 @@ def test_sums_are_added_up_in_order_but_along_rows(rows: int, columns: int, orde
         }}
         return
       }}"""
+
+
+def loops_of(text: str) -> str:
+    """The kinds of a sum's loops as they are executed, from the outermost on; P and R."""
     module = npuflow.parse(text, npuflow.new_context())
     with module.context:
         order_loops(module)
     (op,) = ops_of(module.operation, "linalg.generic")
-    assert iterators(op) == order
+    return "".join(kind[0].upper() for kind in iterators(op))
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "order"),
+    [
+        pytest.param(8, 8, "PRP", id="small"),
+        pytest.param(32, 200, "RPP", id="sixteen rows for what they all read"),
+        pytest.param(24, 200, "PRP", id="rows that sixteen do not divide"),
+    ],
+)
+def test_sums_are_added_up_in_order_but_along_rows(rows: int, columns: int, order: str) -> None:
+    lhs, rhs, sums = ("(m, k)", f"{rows}x300"), ("(k, n)", f"300x{columns}"), ("(m, n)", f"{rows}x{columns}")
+    text = summing("(m, n, k)", 1, lhs, rhs, sums)
+    assert loops_of(text) == order
     program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
     a, b, c = random_arrays(program.signature.inputs, 0)
     expected = c.copy()
@@ -291,26 +303,9 @@ def test_sums_are_added_up_in_order_but_along_rows(rows: int, columns: int, orde
 
 
 def test_a_window_is_summed_up_along_rows_in_its_order() -> None:
-    maps = """affine_map<(o, h, w, c, i, j) -> (c, h * 2 + i, w * 2 + j)>,
-      affine_map<(o, h, w, c, i, j) -> (o, c, i, j)>, affine_map<(o, h, w, c, i, j) -> (o, h, w)>"""
-    kinds = ", ".join(['"parallel"'] * 3 + ['"reduction"'] * 3)
-    image, weights, sums = "memref<3x11x15xf32>", "memref<4x3x3x3xf32>", "memref<4x5x7xf32>"
-    text = f"""
-      func.func @f(%a: {image}, %b: {weights}, %c: {sums}) {{
-        linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
-          ins(%a, %b : {image}, {weights}) outs(%c : {sums}) {{
-        ^bb0(%x: f32, %y: f32, %z: f32):
-          %p = arith.mulf %x, %y : f32
-          %s = arith.addf %z, %p : f32
-          linalg.yield %s : f32
-        }}
-        return
-      }}"""
-    module = npuflow.parse(text, npuflow.new_context())
-    with module.context:
-        order_loops(module)
-    (op,) = ops_of(module.operation, "linalg.generic")
-    assert iterators(op) == ["parallel"] * 2 + ["reduction"] * 3 + ["parallel"]
+    image, weights = ("(c, h * 2 + i, w * 2 + j)", "3x11x15"), ("(o, c, i, j)", "4x3x3x3")
+    text = summing("(o, h, w, c, i, j)", 3, image, weights, ("(o, h, w)", "4x5x7"))
+    assert loops_of(text) == "PPRRRP"
     program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
     a, b, c = random_arrays(program.signature.inputs, 0)
     expected = c.copy()
@@ -319,29 +314,10 @@ def test_a_window_is_summed_up_along_rows_in_its_order() -> None:
     assert np.array_equal(program.run([a, b, c]).arguments[2], expected)
 
 
-@pytest.mark.parametrize("rhs", ["(n, k)", "(k)"])
-def test_loops_stay_where_no_parallel_one_runs_along_rows_of_all(rhs: str) -> None:
-    shape = {"(n, k)": "memref<9x300xf32>", "(k)": "memref<300xf32>"}[rhs]
-    sums = {"(n, k)": "memref<8x9xf32>", "(k)": "memref<8xf32>"}[rhs]
-    loops, kinds = ("(m, n, k)", '"parallel", ') if rhs == "(n, k)" else ("(m, k)", "")
-    result = "(m, n)" if rhs == "(n, k)" else "(m)"
-    maps = f"affine_map<{loops} -> (m, k)>, affine_map<{loops} -> {rhs}>, affine_map<{loops} -> {result}>"
-    text = f"""
-      func.func @f(%a: memref<8x300xf32>, %b: {shape}, %c: {sums}) {{
-        linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", {kinds}"reduction"]}}
-          ins(%a, %b : memref<8x300xf32>, {shape}) outs(%c : {sums}) {{
-        ^bb0(%x: f32, %y: f32, %z: f32):
-          %p = arith.mulf %x, %y : f32
-          %s = arith.addf %z, %p : f32
-          linalg.yield %s : f32
-        }}
-        return
-      }}"""
-    module = npuflow.parse(text, npuflow.new_context())
-    with module.context:
-        order_loops(module)
-    (op,) = ops_of(module.operation, "linalg.generic")
-    assert iterators(op)[-1] == "reduction"
+def test_loops_stay_where_no_parallel_one_runs_along_rows_of_all() -> None:
+    turned = summing("(m, n, k)", 1, ("(m, k)", "8x300"), ("(n, k)", "9x300"), ("(m, n)", "8x9"))
+    rows = summing("(m, k)", 1, ("(m, k)", "8x300"), ("(k)", "300"), ("(m)", "8"))
+    assert (loops_of(turned), loops_of(rows)) == ("PPR", "PR")
 
 
 def test_what_is_called_often_is_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
