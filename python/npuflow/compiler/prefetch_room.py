@@ -50,25 +50,21 @@ class _Ring:
 class PrefetchRoom:
     """The memories in which things stay, through the phases of calls; `taken` is what prefetches have.
 
-    By phase, `names` are what it calls them, `at_home` what stays on the chip: the memory's number, and where there.
+    By phase, `names` are what it calls them, `at_home` where what stays on the chip is, by the memory's number.
     """
 
     parts: Sequence[CompiledFunction]
     names: Sequence[Sequence[str]]
-    at_home: Mapping[int, Sequence[tuple[int, _Bytes]]]
+    at_home: Sequence[Mapping[int, Sequence[_Bytes]]]
     taken: list[LandedWindow] = field(default_factory=list)
     own: dict[int, Mapping[str, tuple[int, _Bytes]]] = field(default_factory=dict)
 
     @staticmethod
     def of(calls: CallList, parts: Sequence[CompiledFunction]) -> PrefetchRoom:
         """That of calls, none of which has a prefetch."""
-        found: dict[int, list[tuple[int, _Bytes]]] = defaultdict(list)
-        for value in plan_of(calls).values:
-            first, last = value.at_home
-            for phase in range(first, last + 1) if value.home is not None else ():
-                found[phase] += ((slab.column, (slab.address, slab.address + size)) for slab, size in value.slabs)
-        level = parts[0].device.home_level
-        return PrefetchRoom(parts, [part.memory_names(level) for part in parts], found)
+        plan, level = plan_of(calls), parts[0].device.home_level
+        at_home = [plan.resident_in(phase) for phase in range(len(parts))]
+        return PrefetchRoom(parts, [part.memory_names(level) for part in parts], at_home)
 
     @property
     def device(self) -> Device:
@@ -188,8 +184,8 @@ class PrefetchRoom:
         for one in self.taken:
             if one.first <= phase <= one.last:
                 found[one.number].append(one.bytes)
-        for number, place in self.at_home.get(phase, ()):
-            found[number].append(place)
+        for number, places in self.at_home[phase].items():
+            found[number] += places
         return found
 
     def _of_buffers(self, phase: int, program: Program) -> Mapping[str, tuple[int, _Bytes]]:

@@ -144,10 +144,6 @@ class _Isolated:
         (_, *others) = self.copy.body.operations
         return not (others or has_branches(self.copy))
 
-    @property
-    def is_heavy(self) -> bool:
-        return self.computes_much(signature_of(function_of(self.copy, self.program.function)))
-
     def computes_much(self, signature: Signature) -> bool:
         """Whether, with these arrays, all its calls are worth LLVM's time."""
         return _multiply_adds(signature) * self.calls > _WORTH_OPTIMISING
@@ -178,7 +174,7 @@ def compile_functions(
         if known is not None:
             found[name] = known
         elif len(modules) > 1 and unit.shares:
-            together[unit.is_heavy].append(unit)
+            together[unit.computes_much(signature_of(function_of(copy, name)))].append(unit)
         else:
             found |= _compiled([unit])
     return {**found, **_compiled_together(together[False]), **_compiled_together(together[True])}

@@ -99,13 +99,13 @@ class FunctionPlan:
         """What is brought from DRAM once, and stays for several phases."""
         return tuple(value for value in self.values if value.stays is not None)
 
-    def resident_in(self, phase: int) -> dict[int, int]:
-        """The bytes that stay in each column's memory tile in a phase."""
-        found: dict[int, int] = {}
+    def resident_in(self, phase: int) -> dict[int, list[tuple[int, int]]]:
+        """From which byte to which tensors are at home in a phase, by the memory's number."""
+        found: dict[int, list[tuple[int, int]]] = {}
         for value in self.values:
             first, last = value.at_home
-            for slab, own in value.slabs if first <= phase <= last else ():
-                found[slab.column] = found.get(slab.column, 0) + own
+            for slab, size in value.slabs if first <= phase <= last else ():
+                found.setdefault(slab.column, []).append((slab.address, slab.address + size))
         return found
 
     @property

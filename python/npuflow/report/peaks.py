@@ -44,13 +44,9 @@ def _taken(sequence: Sequence, level: int) -> Iterator[Mapping[int, list[_Range]
     """
     waiting: set[_Place] = set()
     for phase, part in enumerate(sequence.parts):
-        places = [*waiting, *buffer_places(part.compiled.program, part.compiled.memory_names(level)).values()]
-        for value in sequence.plan.values:
-            first, last = value.at_home
-            slabs = value.slabs if first <= phase <= last else ()
-            places += ((slab.column, (slab.address, slab.address + size)) for slab, size in slabs)
-        taken = defaultdict[int, list[_Range]](list)
-        for number, place in places:
+        taken = defaultdict[int, list[_Range]](list, sequence.plan.resident_in(phase))
+        own = buffer_places(part.compiled.program, part.compiled.memory_names(level))
+        for number, place in (*waiting, *own.values()):
             taken[number].append(place)
         yield taken
         ahead = part.compiled.ahead
