@@ -83,13 +83,10 @@ def _loads(
     room = ProgramRoom(next(iter(needs[0])).room, load_bytes)
     wholes = [frozenset[Piece]().union(*need.values()) for need in needs]
     shared = [whole if room.holds(whole) else None for whole in wholes]
-    found: dict[tuple[Image, ...], list[Image]] = {}
     of_stores = {}
     for store in needs[0]:
         own = tuple(need[store] if whole is None else whole for whole, need in zip(shared, needs))
-        if own not in found:
-            found[own] = room.loads(own) if Decision.KEEPING in decided else _each_anew(own)
-        of_stores[store] = found[own]
+        of_stores[store] = room.loads(own) if Decision.KEEPING in decided else _each_anew(own)
     for number in range(1, len(needs)):
         yield {store: loads[number] for store, loads in of_stores.items() if loads[number]}
 

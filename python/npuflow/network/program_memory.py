@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
+from npuflow.core.answers import Answers
 from npuflow.network.phases import Piece, phases_of_pieces, size_of
 
 Image = frozenset[Piece]
@@ -30,11 +31,15 @@ class ProgramRoom:
     def holds(self, image: Image) -> bool:
         return not self.bytes or size_of(image) <= self.bytes
 
-    def loads(self, needs: Sequence[Image]) -> list[Image]:
+    def loads(self, needs: Sequence[Image]) -> Sequence[Image]:
         """What it is loaded with in front of each phase, by what phases run.
 
-        All phases are linked together, or each load by itself, or each half of the phases: whichever takes least.
+        All phases are linked together, or each load by itself, or each half of the phases: whichever takes least. All
+        cores that run the same, and plans of a function that differ in nothing that cores run, ask the same.
         """
+        return _LOADS.of((self, *needs), lambda: self._least_loads(needs))
+
+    def _least_loads(self, needs: Sequence[Image]) -> list[Image]:
         if not self.bytes:
             return [frozenset(chain.from_iterable(needs)), *[_NOTHING] * (len(needs) - 1)]
         found, uses = [self._each_by_itself(needs)], phases_of_pieces(needs)
@@ -66,6 +71,9 @@ class ProgramRoom:
                 break
             found |= need
         return found
+
+
+_LOADS: Answers[Sequence[Image]] = Answers(256)
 
 
 def _middle(needs: Sequence[Image]) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
+from operator import itemgetter
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
@@ -25,7 +26,7 @@ from npuflow.strategy.group import Group
 from npuflow.strategy.in_clusters import ClusterRows
 from npuflow.strategy.lacked import lacked_by
 from npuflow.strategy.lane_descriptors import served_array
-from npuflow.strategy.mapping import mapping_of
+from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.misfits import misfits
 from npuflow.strategy.rows_attribute import noted_rows
 from npuflow.strategy.space import Array
@@ -83,15 +84,20 @@ class OpenGroup:
     def choose(self, device: Device, array: Array | None) -> Strategy | tuple[Obstacle, ...]:
         """The best strategy, on an array where nothing else is given, or all that stands against it.
 
-        Where cores are loaded one after the other, the best of those on parts of the array, with what that takes.
+        Where cores are loaded one after the other, the best of those on parts of the array, with what that takes, but
+        for parts that would only compute for as long.
         """
         best = self._best(device, array)
         each = 0.0 if array else self._load_seconds
         if not each or not isinstance(best, Strategy):
             return best
-        others = (self._best(device, part) for part in _fewer_cores(served_array(device)))
-        ways = [best, *(way for way in others if isinstance(way, Strategy))]
-        return min(ways, key=lambda way: self._seconds(way, device) + prod(way.array) * each)
+        computing = self._estimate(best, device).parts(self._mapping(best)).core_seconds * prod(best.array)
+        ways = [(self._seconds(best, device) + prod(best.array) * each, best)]
+        for part in _fewer_cores(served_array(device)):
+            cores, (least, _) = prod(part), min(ways, key=itemgetter(0))
+            if computing / cores + cores * each < least and isinstance(way := self._best(device, part), Strategy):
+                ways.append((self._seconds(way, device) + prod(way.array) * each, way))
+        return min(ways, key=itemgetter(0))[1]
 
     def _best(self, device: Device, array: Array | None) -> Strategy | tuple[Obstacle, ...]:
         group, lacked = self.group, lacked_by(self.op)
@@ -105,9 +111,14 @@ class OpenGroup:
         return first_causes(obstacles(group, chosen, device, whole_k=self.whole_k), self.given) or chosen
 
     def _seconds(self, strategy: Strategy, device: Device) -> float:
-        mapping = mapping_of(self.group, strategy, whole_k=self.whole_k)
+        return self._estimate(strategy, device).played_cost(self._mapping(strategy))
+
+    def _mapping(self, strategy: Strategy) -> Mapping:
+        return mapping_of(self.group, strategy, whole_k=self.whole_k)
+
+    def _estimate(self, strategy: Strategy, device: Device) -> Estimate:
         group = self.group.with_gather() if strategy.gather else self.group
-        return Estimate(group or self.group, device).played_cost(mapping)
+        return Estimate(group or self.group, device)
 
 
 def _fewer_cores(array: Array) -> Iterator[Array]:
