@@ -6,7 +6,7 @@ this process to run into, so that a defect is seen where it can be looked at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from npuflow.bindings import ir
@@ -22,6 +22,7 @@ from npuflow.dialect.context import new_context
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of
 from npuflow.execute.sandbox import chunks, side_by_side
+from npuflow.strategy.choose import CHOSEN
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,9 @@ class UnitCompiler:
         if self.jobs == 1 or len(units) < 2:
             return [_compiled(unit, self.how, self.sink) for unit in units]
 
-        def sent(tasks: Sequence[_Task]) -> list[_Sent]:
-            return [_sent(task, self.how, self.sink) for task in tasks]
+        def sent(tasks: Sequence[_Task]) -> tuple[list[_Sent], Mapping[Hashable, object]]:
+            before = frozenset(CHOSEN.questions)
+            return [_sent(task, self.how, self.sink) for task in tasks], CHOSEN.beyond(before)
 
         pieces = chunks(units, self.jobs)
         tasks = [[_task_of(unit) for unit in piece] for piece in pieces]
@@ -106,7 +108,9 @@ class UnitCompiler:
             if answer is None:
                 found += [_compiled(unit, self.how, self.sink) for unit in piece]
             else:
-                found += [_received(sent, unit.module.context) for unit, sent in zip(piece, answer)]
+                own, chosen = answer
+                CHOSEN.learn(chosen)  # whoever compiles them again, on fewer cores say, asks much of it again
+                found += [_received(sent, unit.module.context) for unit, sent in zip(piece, own)]
         return found
 
 
