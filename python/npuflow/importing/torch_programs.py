@@ -42,8 +42,8 @@ def from_torch(
     what is computed, and `None` and numbers that a module returns are no results. The module is exported as it stands:
     `.eval()` leaves dropout out. Its weights are shared, not copied; they must not be changed as long as what is
     returned is used. `as_products` is for a module that `convert` gives a compute type: images are scaled, linearly or
-    cubically, by products with constant matrices, which f32 has no fast ones of. Raises InputError for what cannot be
-    exported or lowered.
+    cubically, by products with constant matrices, and transposed convolutions multiply with zeros rather than to join
+    results: f32 has no fast products. Raises InputError for what cannot be exported or lowered.
     """
     torch = load_package("torch", "importing a PyTorch module")
     if not isinstance(module, torch.nn.Module):
