@@ -69,9 +69,8 @@ class Graph:
     def relu(self, one: str) -> None:
         self.put(self.program.relu(one), np.maximum(self.values[one], 0), one)
 
-    def cut(self, one: str, half: int) -> None:
-        shape = (self.rows, self.values[one].shape[1] // 2)
-        first = half * shape[1]
+    def cut(self, one: str, first: int, columns: int) -> None:
+        shape = (self.rows, columns)
         places = f"[0, {first}] [{shape[0]}, {shape[1]}] [1, 1]"
         text = f"tensor.extract_slice {one}{places} : {self.program.typed(one)} to {tensor(shape)}"
         self.put(self.program.line(text, shape), self.values[one][:, first : first + shape[1]], one)
@@ -90,12 +89,17 @@ class Graph:
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    graph = Graph(np.random.default_rng(draw(st.integers(0, 99))), 8 * draw(st.integers(1, 4)))
+    graph = Graph(np.random.default_rng(draw(st.integers(0, 99))), draw(_ROWS))
     for _ in range(draw(st.integers(1, 2))):
-        graph.add_input(16 * draw(st.integers(1, 3)))
+        graph.add_input(draw(_COLUMNS))
     for _ in range(draw(st.integers(2, 7))):
         _draw_op(draw, graph)
     return graph
+
+
+# Half of them are what cores divide evenly.
+_ROWS = st.one_of(st.integers(1, 4).map(lambda tiles: 8 * tiles), st.integers(1, 35))
+_COLUMNS = st.one_of(st.integers(1, 3).map(lambda tiles: 16 * tiles), st.integers(1, 51))
 
 
 def _draw_op(draw: st.DrawFn, graph: Graph) -> None:
@@ -105,12 +109,13 @@ def _draw_op(draw: st.DrawFn, graph: Graph) -> None:
     alike = [name for name in names if graph.values[name].shape[1] == width]
     beside = [name for name in names if graph.values[name].shape[1] + width <= _WIDEST]
     ways: list[Callable[[], None]] = [
-        lambda: graph.multiply(one, 16 * draw(st.integers(1, 3))),
+        lambda: graph.multiply(one, draw(_COLUMNS)),
         lambda: graph.add(one, draw(st.sampled_from(alike))),
         lambda: graph.relu(one),
     ]
-    if width >= 16:
-        ways.append(lambda: graph.cut(one, draw(st.integers(0, 1))))
+    if width >= 2:
+        columns = draw(st.sampled_from([width // 2, draw(st.integers(1, width - 1))]))
+        ways.append(lambda: graph.cut(one, draw(st.integers(0, width - columns)), columns))
     if beside:
         ways.append(lambda: graph.join(one, draw(st.sampled_from(beside))))
     draw(st.sampled_from(ways))()

@@ -207,6 +207,7 @@ def test_types_of_inputs_can_be_given(name: str, types: list[str], shown: str) -
         ("number", [], "networks.py:47: error: 'number' returns int, no network"),
         ("constant", [], "networks.py:1: error: 'constant' is int, no function"),
         ("perceptron", ["3x5xf32"], "networks.py:7: error: PyTorch cannot export this module"),
+        ("perceptron", ["3x5xf32"], "hint: see whether PyTorch itself computes it of inputs like these, 3x5 of"),
         ("product", ["3x5xf32"], "missing a required argument: 'y'; hint: give as many inputs as it takes"),
     ],
 )
@@ -225,6 +226,10 @@ def test_what_cannot_be_imported_is_said_at_its_line(name: str, types: list[str]
         (
             "torch.ones(3, dtype=torch.uint16)",
             "'x' is of torch.uint16, which torch-mlir has no type for; hint: use a type",
+        ),
+        (
+            "torch.ones(3).to(torch.float8_e4m3fn)",
+            "'x' is of torch.float8_e4m3fn, which is not computed of; hint: make it f16, bf16 or f32",
         ),
         ("torch.eye(3).to_sparse()", "'x' is sparse (torch.sparse_coo); hint: make it dense by .to_dense()"),
     ],
@@ -247,6 +252,11 @@ def test_a_file_that_is_no_python_is_refused_at_its_line(tmp_path: Path) -> None
     file.write_text("x = 1\ndef f(:\n")
     with pytest.raises(InputError, match=r"broken\.py:2:\d+: error: the file failed: SyntaxError"):
         import_network(f"{file}:f")
+
+
+def test_who_names_no_function_is_asked_for_one() -> None:
+    with pytest.raises(UsageError, match=r"cannot tell what to import from 'm\.py:'; hint: m\.py:function"):
+        import_network("m.py:")
 
 
 def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:

@@ -211,3 +211,34 @@ def test_what_is_made_block_by_block_is_read_whole() -> None:
     # In one schedule: parts that hand over in L3 don't show it.
     (function,) = npuflow.compile(program.text(), device="npu1", split=False).run(verify=True, judge=JUDGE).functions
     assert function.verified.status is Status.OK, function.verified.message
+
+
+@pytest.mark.parametrize("device", ["npu1", "npu2"])
+@pytest.mark.parametrize("rows", [5, 13])
+def test_slices_of_a_product_begin_and_end_within_columns_of_cores(device: str, rows: int) -> None:
+    """Three gates of 33 each, of which the memory tiles of two columns hold 56 and 43."""
+    text = f"""
+    #same = affine_map<(m, n) -> (m, n)>
+    #loops = ["parallel", "parallel"]
+    func.func @gates(%x: tensor<{rows}x33xf32>, %w: tensor<33x99xf32>) -> tensor<{rows}x33xf32> {{
+      %zero = arith.constant 0.0 : f32
+      %sums = tensor.empty() : tensor<{rows}x99xf32>
+      %filled = linalg.fill ins(%zero : f32) outs(%sums : tensor<{rows}x99xf32>) -> tensor<{rows}x99xf32>
+      %product = linalg.matmul ins(%x, %w : tensor<{rows}x33xf32>, tensor<33x99xf32>)
+                               outs(%filled : tensor<{rows}x99xf32>) -> tensor<{rows}x99xf32>
+      %a = tensor.extract_slice %product[0, 0] [{rows}, 33] [1, 1] : tensor<{rows}x99xf32> to tensor<{rows}x33xf32>
+      %b = tensor.extract_slice %product[0, 33] [{rows}, 33] [1, 1] : tensor<{rows}x99xf32> to tensor<{rows}x33xf32>
+      %c = tensor.extract_slice %product[0, 66] [{rows}, 33] [1, 1] : tensor<{rows}x99xf32> to tensor<{rows}x33xf32>
+      %empty = tensor.empty() : tensor<{rows}x33xf32>
+      %joined = linalg.generic {{indexing_maps = [#same, #same, #same, #same], iterator_types = #loops}}
+        ins(%a, %b, %c : tensor<{rows}x33xf32>, tensor<{rows}x33xf32>, tensor<{rows}x33xf32>)
+        outs(%empty : tensor<{rows}x33xf32>) {{
+      ^bb0(%i: f32, %j: f32, %k: f32, %out: f32):
+        %some = arith.mulf %i, %j : f32
+        %all = arith.addf %some, %k : f32
+        linalg.yield %all : f32
+      }} -> tensor<{rows}x33xf32>
+      return %joined : tensor<{rows}x33xf32>
+    }}"""
+    (function,) = npuflow.compile(text, device=device, split=False).run(verify=True, judge=JUDGE).functions
+    assert function.verified.status is Status.OK, function.verified.message

@@ -32,6 +32,14 @@ def check_inputs(inputs: tuple[object, ...], keywords: Mapping[str, object]) -> 
             raise UsageError(with_hint(what, "give tensors, numbers, and lists and dictionaries of these"))
 
 
+def types_of(inputs: tuple[object, ...], keywords: Mapping[str, object]) -> str:
+    """The sizes and types of the tensors among them, as `3x6 of torch.float32`."""
+    torch = loaded_torch()
+    leaves = torch.utils._pytree.tree_leaves((inputs, dict(keywords)))
+    tensors = (value for value in leaves if isinstance(value, torch.Tensor))
+    return ", ".join(f"{'x'.join(map(str, one.shape)) or 'one'} of {one.dtype}" for one in tensors)
+
+
 def keep_tensors(program: ExportedProgram) -> None:
     """Leaves out arguments and results of an exported program that PyTorch made constants of. Edits it.
 

@@ -39,7 +39,7 @@ _OF_PYTORCH = ("aten.isfinite.default", "aten.linalg_norm.default", "aten.linalg
 
 
 def decomposed(program: ExportedProgram, as_products: bool = False) -> ExportedProgram:
-    """The program in ops that torch-mlir reads, of real numbers; images are scaled by products where that is said."""
+    """The program in ops that torch-mlir reads, of real numbers; some by more products where that is said."""
     table = dict(_decompositions(as_products))
     flat = program.run_decompositions(table)
     real = without_complex_numbers(flat)
@@ -56,7 +56,7 @@ def _decompositions(as_products: bool) -> Mapping[Any, Callable[..., Any]]:
     }
     unknown = {op: how for op, how in torch._decomp.decomposition_table.items() if _is_unknown(op)}
     taken = (each for name, each in whole.items() if name in _OF_PYTORCH or name.startswith(_TRANSFORMS))
-    named = {**_TAKEN_APART, **(scaling.AS_PRODUCTS if as_products else {})}
+    named = {**_TAKEN_APART, **(_AS_PRODUCTS if as_products else {})}
     own = {op: how for name, how in named.items() if (op := _op_named(name)) is not None}
     table = {**unknown, **chosen, **dict(taken)}
     table |= {op: _first_of(how, table[op]) if op in table else how for op, how in own.items()}
@@ -308,3 +308,4 @@ _TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "_cdist_forward.default": _cdist,
     "_pdist_forward.default": _pdist,
 }
+_AS_PRODUCTS: Mapping[str, Callable[..., Any]] = {**convolutions.AS_PRODUCTS, **scaling.AS_PRODUCTS}

@@ -19,11 +19,11 @@ def import_network(source: str, inputs: Sequence[InputType] = (), *, as_products
     What PyTorch exports has images scaled by products where that is said, as is best for a compute type.
     """
     path, colon, name = source.rpartition(":")
-    if colon and path.endswith(".py"):
+    if colon and name and path.endswith(".py"):
         return _from_python(path, name, inputs, as_products)
-    suffix = Path(source).suffix
+    suffix = Path(source if name else path).suffix
     if suffix not in (".pt2", ".onnx"):
-        hint = f"{source}:function" if suffix == ".py" else f"give {KINDS}"
+        hint = f"{source.rstrip(':')}:function" if suffix == ".py" else f"give {KINDS}"
         raise UsageError(with_hint(f"cannot tell what to import from '{source}'", hint))
     if not Path(source).is_file():
         raise InputError(with_hint(f"cannot open '{source}': no such file", "check the path"))

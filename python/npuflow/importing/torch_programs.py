@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from npuflow.bindings import ir, load_torch_importer, new_torch_context
 from npuflow.core.passes import ops_of
 from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
-from npuflow.importing.arguments import check_inputs, keep_tensors, positional
+from npuflow.importing.arguments import check_inputs, keep_tensors, positional, types_of
 from npuflow.importing.before_export import exportable
 from npuflow.importing.decompositions import decomposed, name_listed_weights
 from npuflow.importing.input_types import ELEMENTS
@@ -42,8 +42,8 @@ def from_torch(
     what is computed, and `None` and numbers that a module returns are no results. The module is exported as it stands:
     `.eval()` leaves dropout out. Its weights are shared, not copied; they must not be changed as long as what is
     returned is used. `as_products` is for a module that `convert` gives a compute type: images are scaled, linearly or
-    cubically, by products with constant matrices, which f32 has no fast ones of. Raises InputError for what cannot be
-    exported or lowered.
+    cubically, by products with constant matrices, and transposed convolutions multiply with zeros rather than to join
+    results: f32 has no fast products. Raises InputError for what cannot be exported or lowered.
     """
     torch = load_package("torch", "importing a PyTorch module")
     if not isinstance(module, torch.nn.Module):
@@ -56,7 +56,7 @@ def from_torch(
         with quietly(), torch.no_grad(), exportable(), exportable_modules():
             program = torch.export.export(module, given, named, strict=False)
     except Exception as error:
-        raise _refused("PyTorch cannot export this module", error) from error
+        raise _refused("PyTorch cannot export this module", error, types_of(given, named)) from error
     return from_exported(program, name, as_products=as_products)
 
 
@@ -110,7 +110,10 @@ def _refuse_sizes_of_data(program: ExportedProgram) -> None:
 
 
 def _refuse_kinds(program: ExportedProgram, known: Container[dtype]) -> None:
-    """Tensors of types that torch-mlir has none for, as integers of 16 bits without a sign, and sparse ones."""
+    """Tensors of types that torch-mlir has none for, as integers of 16 bits without a sign, and sparse ones.
+
+    And floats of 8 bits, which nothing behind the import computes of.
+    """
     torch = loaded_torch()
     for node in program.graph.nodes:
         value = node.meta.get("val")
@@ -123,6 +126,9 @@ def _refuse_kinds(program: ExportedProgram, known: Container[dtype]) -> None:
         if value.dtype not in known:
             what = f"'{node.name}' is of {value.dtype}, which torch-mlir has no type for"
             raise InputError(with_hint(what, f"use a type with a sign, or a float: types are {', '.join(ELEMENTS)}"))
+        if value.dtype.is_floating_point and value.dtype.itemsize < 2:
+            what = f"'{node.name}' is of {value.dtype}, which is not computed of"
+            raise InputError(with_hint(what, "make it f16, bf16 or f32 before it is imported, weights too"))
 
 
 def _refuse_random_numbers(program: ExportedProgram) -> None:
@@ -138,8 +144,11 @@ def _refuse_random_numbers(program: ExportedProgram) -> None:
             )
 
 
-def _refused(what: str, error: Exception) -> InputError:
+def _refused(what: str, error: Exception, inputs: str = "") -> InputError:
+    """Tensors' own errors, as of sizes that don't match, are RuntimeErrors; who cannot export something has others."""
     hint = "write that part of the network in another way"
+    if inputs and type(error) in (RuntimeError, IndexError, ValueError):
+        hint = f"see whether PyTorch itself computes it of inputs like these, {inputs}; if it does, {hint}"
     if isinstance(error, TypeError) and "argument" in str(error):
         hint = "give as many inputs as it takes"
     if "DataDependent" in type(error).__name__:

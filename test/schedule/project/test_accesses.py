@@ -84,6 +84,28 @@ def test_parts_of_a_buffer_cover_it(count: int, rows: int, columns: int, axis: i
     assert sorted(addresses(written)) == list(range(rows * columns))
 
 
+@given(st.integers(1, 4), st.integers(1, 5), st.data())
+def test_parts_send_what_they_have_of_a_slice(count: int, step: int, data: st.DataObject) -> None:
+    """Wherever it begins: in the middle of a part, and over the end of one."""
+    whole, made = buffer("a", L2, (count * step,)), buffer("x", L3, (count * step,))
+    begin = data.draw(st.integers(0, count * step - 1))
+    size = data.draw(st.integers(1, count * step - begin))
+    along = Dimension((Factor(count * step, 1, 1, 1),), limit=Affine(size))
+    transfer = Transfer(End(whole, Affine(begin)), End(made, Affine()), (along,), pads=False, location=None)
+    divided = divide(transfer, whole, Part("column", 0, (step,), count, step))
+    moved = []
+    for place in range(count):
+        at = {"column": Affine(place)}
+        (own,) = (dimension.substitute(at) for dimension in divided.dimensions)
+        lower = 0 if own.lower is None else own.lower.constant
+        assert own.limit is not None
+        for index in range(max(0, lower), min(own.extent, own.limit.constant)):
+            taken, put = (end.offset.substitute(at).constant + index for end in (divided.source, divided.target))
+            assert 0 <= taken < step
+            moved.append((place * step + taken, put))
+    assert sorted(moved) == [(begin + index, index) for index in range(size)]
+
+
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 5), st.integers(0, 1))
 def test_a_core_finds_its_part_at_the_beginning(count: int, rows: int, columns: int, axis: int) -> None:
     shape = (rows * count, columns) if axis == 0 else (rows, columns * count)

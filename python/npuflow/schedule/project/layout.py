@@ -158,7 +158,8 @@ def divide(transfer: Transfer, buffer: BufferInfo, part: Part) -> Transfer:
         own = axis.divide(dimension) if axis is not None and number == axis.dimension else dimension
         dimensions.append(in_layout(own, inward, layout))
     if axis is not None:
-        outer = replace(outer, offset=outer.offset + Affine.counter(part.coordinate, axis.distance))
+        outer = replace(outer, offset=outer.offset + axis.begin * axis.other)
+        inner = replace(inner, offset=inner.offset - axis.before * axis.own)
     inner = replace(inner, offset=layout.offset(inner.offset))
     source, target = (outer, inner) if inward else (inner, outer)
     return replace(transfer, source=source, target=target, dimensions=tuple(dimensions))
@@ -166,13 +167,23 @@ def divide(transfer: Transfer, buffer: BufferInfo, part: Part) -> Transfer:
 
 @dataclass(frozen=True)
 class _Axis:
-    """Which dimension of a transfer goes along the axis that a buffer is divided along, and in which factor."""
+    """Which dimension of a transfer goes along the axis that a buffer is divided along, and in which factor.
+
+    That steps by `own` elements in the buffer, and by `other` at the transfer's other end; the transfer's first index
+    is the buffer's `before`.
+    """
 
     part: Part
     dimension: int
     factor: int
-    size: int
-    distance: int
+    own: int
+    other: int
+    before: int
+
+    @property
+    def begin(self) -> Affine:
+        """Which of the transfer's indices is a part's first."""
+        return Affine.counter(self.part.coordinate, self.part.step, -self.before)
 
     @staticmethod
     def of(transfer: Transfer, buffer: BufferInfo, part: Part) -> _Axis | None:
@@ -180,26 +191,27 @@ class _Axis:
         if part.axis is None:
             return None
         inward = transfer.target.buffer is buffer
-        whole, stride = buffer.shape[part.axis], row_major(buffer.shape)[part.axis]
+        whole, strides = buffer.shape[part.axis], row_major(buffer.shape)
+        begun = digits((transfer.target if inward else transfer.source).offset.constant, strides)[part.axis]
         for number, dimension in enumerate(transfer.dimensions):
             for index, factor in enumerate(dimension.factors):
                 own, other = factor.target_stride, factor.source_stride
                 if not inward:
                     own, other = other, own
-                if own == stride and factor.size == whole:
-                    return _Axis(part, number, index, part.shape[part.axis], part.step * other)
+                if own == strides[part.axis] and factor.size == whole:
+                    return _Axis(part, number, index, own, other, begun)
         text = f"{buffer.name} is divided along dimension {part.axis}, of which a transfer moves less than all {whole}"
         hint = "move all of it at once"
         raise InputError(Diagnostic(Severity.ERROR, f"{text}; hint: {hint}", transfer.location))
 
     def divide(self, dimension: Dimension) -> Dimension:
         factor = dimension.factors[self.factor]
-        moved = Affine.counter(self.part.coordinate, self.part.step * factor.weight)
-        own = replace(factor, size=self.size)
+        moved = self.begin * factor.weight
+        own = replace(factor, size=self.part.shape[self.part.axis or 0])
         factors = (*dimension.factors[: self.factor], own, *dimension.factors[self.factor + 1 :])
         limit = None if dimension.limit is None else dimension.limit - moved
-        lower = None if dimension.lower is None else dimension.lower - moved
-        return Dimension(factors, limit, lower)
+        lower = Affine() if dimension.lower is None and self.before else dimension.lower
+        return Dimension(factors, limit, None if lower is None else lower - moved)
 
 
 def in_layout(dimension: Dimension, inward: bool, layout: Relayout) -> Dimension:
