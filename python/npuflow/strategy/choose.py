@@ -11,10 +11,11 @@ from npuflow.strategy.feasibility import is_beyond_count
 from npuflow.strategy.group import Group
 from npuflow.strategy.mapping import Mapping, mapping_of, strategy_of
 from npuflow.strategy.room import l1_descriptors, tile_descriptors
-from npuflow.strategy.search import Search
+from npuflow.strategy.search import PLAYED, Search
 from npuflow.strategy.space import Array, space_of
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device, MemoryLevel
+from npuflow.target.planned import goes_around_l2
 
 # Where nothing fits any more: every row of cores takes descriptors of its own.
 _ONE_CORE: Array = (1, 1)
@@ -121,6 +122,8 @@ CHOSEN: Answers[tuple[CostedStrategy, ...]] = Answers(4096)
 
 def _found(group: Group, given: Strategy, device: Device, wish: _Wish) -> tuple[CostedStrategy, ...]:
     """So many of the best at least, or as there are, the best first; where nothing fits, the smallest."""
+    if wish.plays and not goes_around_l2(device):
+        wish = replace(wish, count=max(wish.count, PLAYED))
     return CHOSEN.of((group, given, device, wish), lambda: _searched(group, given, device, wish))
 
 

@@ -20,13 +20,14 @@ from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.group import Group
 from npuflow.strategy.mapping import Mapping, mapping_of
 from npuflow.strategy.room import HomeRoom, tile_descriptors
+from npuflow.strategy.search import PLAYED
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
 # So many of the best strategies are looked at, in DRAM and with tensors at home, for what takes at most twice as long
 # as the best does in DRAM, whose time for what may stay hides what else differs, and is clearly faster played out: more
 # is in docs/design.md.
-NEAR_WAYS = 128
+NEAR_WAYS = PLAYED
 _NEAR = 2.0
 _FASTER = 0.96
 # Estimates that differ by less say nothing of which way is faster at home: what costs less in DRAM is taken.

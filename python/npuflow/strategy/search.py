@@ -23,8 +23,9 @@ from npuflow.target.planned import goes_around_l2
 # Steps of branch and bound: about a microsecond each.
 MOST_STEPS = 40_000
 _MOST_STEPS_ALONE = 6_000  # on another spread
-# So many mappings are played out, and of a matmul's other spreads the best of each: 20 to 300 us each.
-PLAYED = 64
+# So many mappings are played out, and of a matmul's other spreads the best of each: 20 to 300 us each. As many are
+# looked at of a part of a function, so that what is asked of a group for its fusion answers that as well.
+PLAYED = 128
 # Other spreads' are played out, but not where all is shorter, nor on a part of the array: of 340 drawn matmuls that
 # would change 26, and 12 of these are slower in the simulator, by up to 32 %.
 _LONG_SECONDS = 1e-4
