@@ -9,7 +9,7 @@ import pytest
 
 import npuflow
 from npuflow.compiler import residency
-from npuflow.compiler.core_loads import core_seconds
+from npuflow.compiler.core_loads import core_seconds, stream_seconds
 from npuflow.compiler.home_phases import HomePhases
 from npuflow.compiler.residency import Resident
 from npuflow.network.calls import CallList
@@ -39,6 +39,47 @@ func.func @main({arguments}) -> {whole} {{
   %f = linalg.fill ins(%zero : f32) outs(%e : {whole}) -> {whole}
   {pairs}
   return %x{count} : {whole}
+}}"""
+
+
+def normed(count: int, rows: int, size: int) -> str:
+    """So many matmuls in a row, each behind rows that are divided by their norms: short parts that can't be one."""
+    narrow, wide, norms = f"tensor<{rows}x{size}xbf16>", f"tensor<{rows}x{size}xf32>", f"tensor<{rows}xf32>"
+    square = f"tensor<{size}x{size}xbf16>"
+    steps = "".join(
+        f"""
+  %m{n} = linalg.matmul ins(%x{n}, %w : {narrow}, {square}) outs(%f : {wide}) -> {wide}
+  %s{n} = linalg.generic {{indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]}}
+      ins(%m{n} : {wide}) outs(%z : {norms}) {{
+  ^bb0(%in: f32, %sum: f32):
+    %q = arith.mulf %in, %in : f32
+    %a = arith.addf %q, %sum : f32
+    linalg.yield %a : f32
+  }} -> {norms}
+  %x{n + 1} = linalg.generic {{indexing_maps = [#same, #row, #same], iterator_types = ["parallel", "parallel"]}}
+      ins(%m{n}, %s{n} : {wide}, {norms}) outs(%e : {narrow}) {{
+  ^bb0(%in: f32, %sum: f32, %out: bf16):
+    %p = arith.addf %sum, %one : f32
+    %q = math.rsqrt %p : f32
+    %a = arith.mulf %in, %q : f32
+    %c = arith.truncf %a : f32 to bf16
+    linalg.yield %c : bf16
+  }} -> {narrow}"""
+        for n in range(count)
+    )
+    return f"""
+#same = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func @main(%x0: {narrow}, %w: {square}) -> {narrow} {{
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : {narrow}
+  %sums = tensor.empty() : {wide}
+  %rows = tensor.empty() : {norms}
+  %f = linalg.fill ins(%zero : f32) outs(%sums : {wide}) -> {wide}
+  %z = linalg.fill ins(%zero : f32) outs(%rows : {norms}) -> {norms}
+  {steps}
+  return %x{count} : {narrow}
 }}"""
 
 
@@ -96,3 +137,20 @@ def test_what_stays_on_the_chip_is_looked_for_once_of_the_same_parts(monkeypatch
     compiled(chain(3, 33, 64), "npu1")
     assert len(looked) > 1
     assert len(looked) == len({tuple(map(id, programs)) for programs in looked})
+
+
+def test_short_parts_that_wait_for_their_tiles_take_fewer_columns() -> None:
+    program = normed(8, 64, 64)
+    few, all_ = compiled(program, "npu2"), compiled(program, "npu2", "tries")
+    (sequence,) = all_.sequences
+    waiting, calls = stream_seconds(sequence), [*zip(sequence.parts, sequence.timed, strict=True)]
+    for part in sequence.parts:
+        own = [phase.change_us * 1e-6 for other, phase in calls if other.name == part.name]
+        columns = part.compiled.grid[1]
+        streams = columns + (1 if columns == sequence.device.columns else columns)
+        assert waiting.get(part.name, 0.0) * streams == pytest.approx(sum(own) / len(own))
+    assert waiting
+    assert sum(cores(few)) < sum(cores(all_))
+    assert few.sequences[0].seconds < 0.97 * sequence.seconds
+    (sequence,) = few.run(verify=True).sequences
+    assert sequence.verified.status.value == "ok"

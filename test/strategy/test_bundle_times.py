@@ -12,7 +12,7 @@ from npuflow.core.passes import ops_of
 from npuflow.fusion.copy_chain import as_generic
 from npuflow.ops.bundle import Bundle, make_bundle
 from npuflow.ops.grown import find_bundles
-from npuflow.strategy.bundle_times import GrowthOn, best_of_bundle, bundle_seconds, played_bundle
+from npuflow.strategy.bundle_times import GrowthOn, PartOfFunction, best_of_bundle, bundle_seconds, played_bundle
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_bundle import program_fits
 from npuflow.strategy.describe_group import group_of_bundle
@@ -210,7 +210,8 @@ def test_slices_of_what_stays_on_the_chip_stay_there() -> None:
         (function,) = module.body.operations
         (found,) = find_bundles(function.operation, GrowthOn(device))
         between = {value: number for number, value in enumerate(function.regions[0].blocks[0].arguments)}
-        return best_of_bundle(found, group_of_bundle(found), device, Strategy(), between=between if stays else None)
+        part = PartOfFunction(between if stays else None)
+        return best_of_bundle(found, group_of_bundle(found), device, Strategy(), part=part)
 
     apart = sum_of_two("%a: tensor<128x512xf32>, %b: tensor<128x512xf32>")
     both = "tensor<2x1x128x512xf32>"

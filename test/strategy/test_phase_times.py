@@ -124,3 +124,13 @@ def test_tasks_that_nobody_has_time_to_set_up_count() -> None:
     # 16 tasks, all of which the phase has time for; or of which others have no time for half.
     assert cost(1e-6) == cost(5e-7)
     assert cost(1e-5) == pytest.approx((cost(1e-6) + 16e-5) / 2)
+
+
+def test_streams_that_tiles_wait_for_count_by_columns() -> None:
+    device, group = DEVICES["npu2"], matmul_group(128, 512, 768, types=("bf16", "bf16", "f32"))
+    at_home = _at_home(group, {tensor.name for tensor in group.tensors})
+    free, waiting = PhaseTimes(at_home, device), PhaseTimes(at_home, device, 1e-3)
+    ways = [one.strategy for one in ranked_with_costs(group, Strategy(), device, 1)]
+    counted = {way.array[1]: waiting._cost(way) - free._cost(way) for way in ways}
+    assert counted == {columns: pytest.approx(1e-3 * {8: 9}.get(columns, 2 * columns)) for columns in counted}
+    assert len(counted) > 1

@@ -10,7 +10,7 @@ from itertools import takewhile
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.compiled import Sequence as PartSequence
-from npuflow.compiler.core_loads import core_seconds
+from npuflow.compiler.core_loads import core_seconds, stream_seconds
 from npuflow.compiler.cut import CutFunction, PreparedFunction, cut, foreseen, growth_of, is_long, prepare
 from npuflow.compiler.divide import divided
 from npuflow.compiler.functions import How, assigns_strategies, of_function
@@ -81,7 +81,8 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
     work.take_fewer_cores(unlike)
     firsts = {name: names[first] for name, first in zip(names, alike)}
     batch = work.batch(firsts)
-    return work.batch(firsts) if work.regroup(batch) else batch
+    batch = work.batch(firsts) if work.regroup(batch) else batch
+    return work.batch(firsts) if work.set_up_less(batch) else batch
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class _Compilation:
     reasons: dict[str, str] = field(default_factory=dict)
     divided: dict[str, PreparedFunction] = field(default_factory=dict)
     undivided: dict[str, list[InputError]] = field(default_factory=dict)
-    load_seconds: float = 0.0
+    loads: Mapping[str, float] = field(default_factory=dict)
     known: KnownResidents = field(default_factory=KnownResidents)
 
     def compile(self, sources: Sequence[FunctionSource]) -> None:
@@ -200,8 +201,9 @@ class _Compilation:
         found = cut(ready, self.how, self.taken, sink)
         if found is None:
             return {source.name: Unit(source.alone(), refusal=refusal)}
-        for part in functions_of(found.module.operation) if self.load_seconds else ():
-            note_load_seconds(part, self.load_seconds)
+        for part in functions_of(found.module.operation):
+            if each := self.loads.get(str(part.opview.name.value)):
+                note_load_seconds(part, each)
         self._keep(source.name, found, _reason(refusal))
         return {part.name: Unit(part.alone(), is_part=True) for part in sources_of(found.module)}
 
@@ -309,7 +311,7 @@ class _Compilation:
                 each, other = core_seconds(before), self._apart(self.taken - self.cuts[source.name].kinds.keys())
                 if not each:
                     break
-                other.load_seconds = each
+                other.loads = dict.fromkeys(self.cuts[source.name].kinds, each)
                 found = other.tried(other.begun(source, self.attempts.get(source.name)))
                 if found is None or found.seconds >= before.seconds:
                     break
@@ -317,6 +319,25 @@ class _Compilation:
                 if found.seconds > _CLEARLY * before.seconds:
                     break
                 before = found
+
+    def set_up_less(self, batch: Batch) -> bool:
+        """Whether functions take less time with parts for which less is set up, where that takes much of it."""
+        is_decided = Decision.TRIES in self.how.decided
+        found = [self._set_up_less(before) for before in batch.sequences if is_decided and not before.like]
+        return any(found)
+
+    def _set_up_less(self, before: PartSequence) -> bool:
+        name, attempt = before.name, self.attempts[before.name]
+        loads = {} if self._loads_one_by_one(name) else stream_seconds(before)
+        if not loads:
+            return False
+        other = self._apart(self.taken - self.cuts[name].kinds.keys())
+        other.loads = loads
+        found = other.tried(other.begun(attempt.source, attempt))
+        if found is None or found.seconds >= before.seconds:
+            return False
+        self._replace(name, other)
+        return True
 
     def regroup(self, batch: Batch) -> bool:
         """Whether functions take less time with other groups as one, where what parts take speaks for these."""

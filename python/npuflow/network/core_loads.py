@@ -3,7 +3,8 @@
     func.func @f(...) attributes {npu.load_seconds = 3.0e-05 : f64}
 
 Where phases of a launch don't find their programs there, and tiles aren't sent them side by side, all other cores wait
-while one is loaded: a phase that has little to do is faster on few of them.
+while one is loaded: a phase that has little to do is faster on few of them. Where tiles are sent packets, it is how
+long the tiles wait in front of it for each stream of these.
 """
 
 from __future__ import annotations

@@ -154,20 +154,36 @@ def _takes_tail(bundle: Bundle) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class PartOfFunction:
+    """What the function of a group says of itself as a part of another one.
+
+    Tensors `between` parts are numbered; `rows` are how clusters keep them. Each stream of packets that sets up tiles
+    takes so many seconds in front of it.
+    """
+
+    between: Numbers | None = None
+    rows: ClusterRows | None = None
+    stream_seconds: float = 0.0
+
+
+_NO_PART = PartOfFunction()
+
+
 def best_of_bundle(
     bundle: Bundle,
     group: Group,
     device: Device,
     said: Strategy,
     lacked: tuple[Shortage, ...] = (),
-    between: Numbers | None = None,
-    rows: ClusterRows | None = None,
+    part: PartOfFunction = _NO_PART,
 ) -> Strategy:
     """The best strategy by which a bundle's program fits a core; the very best where none is found.
 
-    Tensors `between` parts of a function may stay on the chip: of strategies that cost about as much in DRAM, one that
-    is faster then is taken, or leaves them more; one by `rows` where clusters keep them.
+    Tensors between parts of a function may stay on the chip: of strategies that cost about as much in DRAM, one that
+    is faster then is taken, or leaves them more; one by rows where clusters keep them.
     """
+    between, rows = part.between, part.rows
     if rows is not None and between and not lacked and rows.loop < group.space:
         found = best_by_rows(bundle, group_of_bundle(bundle, between), device, said, rows)
         if found is not None:
@@ -179,13 +195,14 @@ def best_of_bundle(
         return complete(group, said, device, lacked=lacked)
     if not between:
         return best
-    times = PhaseTimes(group_of_bundle(bundle, _with_slices(between)).at_home({*between.values()}), device)
+    at_home = group_of_bundle(bundle, _with_slices(between)).at_home({*between.values()})
+    times = PhaseTimes(at_home, device, part.stream_seconds)
     played = ranked_with_costs(group, said, device, NEAR_WAYS, lacked=lacked)
     ranked = sorted(played, key=lambda one: one.cost)[:NEAR_WAYS]
     group_at_home = times.at_home.numbered({})
     is_played = not goes_around_l2(device)  # by estimates alone, what homes make of it tells ways too little apart
-    at_home = ranked_by_estimate(group_at_home, said, device, NEAR_WAYS, lacked=lacked) if is_played else ()
-    better = times.better(best, ranked, at_home)
+    others = ranked_by_estimate(group_at_home, said, device, NEAR_WAYS, lacked=lacked) if is_played else ()
+    better = times.better(best, ranked, others)
     return next((one for one in better if program_fits(bundle, group, mapping_of(group, one), device)), best)
 
 

@@ -16,14 +16,13 @@ from npuflow.network.core_loads import load_seconds
 from npuflow.ops.bundle import Bundle
 from npuflow.ops.contraction import Contraction, enclosing
 from npuflow.ops.kept_lines import rows_problem
-from npuflow.strategy.bundle_times import best_of_bundle
+from npuflow.strategy.bundle_times import PartOfFunction, best_of_bundle
 from npuflow.strategy.choose import complete
 from npuflow.strategy.describe_group import group_of_bundle, group_of_matmul, types_of
 from npuflow.strategy.describe_sizes import bundle_sizes, matmul_sizes
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.feasibility import Obstacle, first_causes, obstacles
 from npuflow.strategy.group import Group
-from npuflow.strategy.in_clusters import ClusterRows
 from npuflow.strategy.lacked import lacked_by
 from npuflow.strategy.lane_descriptors import served_array
 from npuflow.strategy.mapping import Mapping, mapping_of
@@ -58,17 +57,13 @@ class OpenGroup:
     def sizes(self) -> OpSizes:
         return matmul_sizes(self.group) if self.bundle is None else bundle_sizes(self.bundle)
 
-    @property
-    def _between(self) -> dict[ir.Value, int]:
-        """What parts of a function hand over, if this is in one."""
+    def _part(self, device: Device) -> PartOfFunction:
+        """What its function says of itself, if it is a part of another one."""
         function = enclosing(self.op, "func.func")
-        return {} if function is None else between(function)
-
-    @property
-    def _rows(self) -> ClusterRows | None:
-        """How clusters share what its function hands over, if they keep it."""
-        function = enclosing(self.op, "func.func")
-        return None if function is None else noted_rows(function)
+        if function is None:
+            return PartOfFunction()
+        seconds = 0.0 if device.control.loads_one_by_one else self._load_seconds
+        return PartOfFunction(between(function), noted_rows(function), seconds)
 
     def given_on(self, array: Array | None) -> Strategy:
         """What is given, with a grid over an array where none is."""
@@ -76,7 +71,7 @@ class OpenGroup:
 
     @property
     def _load_seconds(self) -> float:
-        """How long each core is loaded, if its function says so, and nothing is said of the cores that it takes."""
+        """What its function says of loading cores, where nothing is said of those that it takes."""
         function = enclosing(self.op, "func.func")
         is_open = function is not None and not (self.given.grid or self.given.tile_l1 or self.given.tile_l2)
         return load_seconds(function) if is_open else 0.0
@@ -88,7 +83,7 @@ class OpenGroup:
         for parts that would only compute for as long.
         """
         best = self._best(device, array)
-        each = 0.0 if array else self._load_seconds
+        each = 0.0 if array or not device.control.loads_one_by_one else self._load_seconds
         if not each or not isinstance(best, Strategy):
             return best
         computing = self._estimate(best, device).parts(self._mapping(best)).core_seconds * prod(best.array)
@@ -107,7 +102,7 @@ class OpenGroup:
             given = self.given_on(array)
             if wrong := misfits(group, given, device):
                 return wrong
-            chosen = best_of_bundle(self.bundle, group, device, given, lacked, self._between, self._rows)
+            chosen = best_of_bundle(self.bundle, group, device, given, lacked, self._part(device))
         return first_causes(obstacles(group, chosen, device, whole_k=self.whole_k), self.given) or chosen
 
     def _seconds(self, strategy: Strategy, device: Device) -> float:

@@ -38,10 +38,14 @@ _LATE = 0.5
 
 @dataclass(frozen=True)
 class PhaseTimes:
-    """How long a group takes as a phase of a launch, with what other parts make or read at home on the chip."""
+    """How long a group takes as a phase of a launch, with what other parts make or read at home on the chip.
+
+    In front of it, a plan has tiles wait for so long for each stream that sets them up.
+    """
 
     at_home: Group
     device: Device
+    stream_seconds: float = 0.0
     estimates: dict[tuple[bool, frozenset[int]], Estimate] = field(default_factory=dict, compare=False)
 
     def better(
@@ -91,7 +95,8 @@ class PhaseTimes:
     def _cost(self, strategy: Strategy) -> float:
         """With those at home to which it leaves room, and channels; others somebody else moves as well.
 
-        Tasks of others are set up while the phase before works, but the control processor takes as long for them.
+        Tasks of others are set up while the phase before works, but the control processor takes as long for them. Tiles
+        are, but where a plan had them wait for that.
         """
         is_gathered, mapping = bool(strategy.gather), mapping_of(self.at_home, strategy)
         group = self._groups[is_gathered]
@@ -103,7 +108,8 @@ class PhaseTimes:
         transfers, tensors = estimate.transfers(mapping), (*estimate.group.inputs, *estimate.group.outputs)
         tasks = sum(transfers[tensor.name].descriptors for tensor in tensors if not tensor.at_home)
         played, control = estimate.played_cost(mapping), tasks * self.device.control.descriptor_seconds
-        return played + _LATE * max(0.0, control - played) + self._elsewhere(kept)
+        setting_up = self.stream_seconds * streams_of(mapping.spread.grid, self.device)
+        return played + _LATE * max(0.0, control - played) + setting_up + self._elsewhere(kept)
 
     def _elsewhere(self, kept: Collection[int]) -> float:
         """What DRAM takes in other parts for what can't stay, at least: who makes or reads a tensor moves it too."""
@@ -122,6 +128,15 @@ class PhaseTimes:
     def _groups(self) -> tuple[Group, Group]:
         """As it is, and with its windows gathered."""
         return self.at_home, self.at_home.with_gather() or self.at_home
+
+
+def streams_of(grid: tuple[int, int], device: Device) -> int:
+    """The streams of packets that set up the tiles of a grid.
+
+    Each memory tile has one of its own. The cores of a column get the same, and so do those of all columns.
+    """
+    columns = grid[1]
+    return columns + (1 if columns == device.columns else columns)
 
 
 def started(device: Device) -> Device:

@@ -18,7 +18,7 @@ from npuflow.network.calls import CallList, callee, calls_of, read_calls
 from npuflow.network.parts import body_of
 from npuflow.ops.grown import find_bundles
 from npuflow.ops.reshapes import unreshaped
-from npuflow.strategy.bundle_times import GrowthOn, best_by_rows, best_of_bundle
+from npuflow.strategy.bundle_times import GrowthOn, PartOfFunction, best_by_rows, best_of_bundle
 from npuflow.strategy.describe_group import group_of_bundle
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.group import Group
@@ -98,7 +98,7 @@ class SpreadPhases(Pass):
         found = best_by_rows(bundle, group, device, said, rows)
         if found is None:
             return None
-        best = best_of_bundle(bundle, opened.group, device, said, (), numbers)
+        best = best_of_bundle(bundle, opened.group, device, said, (), PartOfFunction(numbers))
         arguments, results = list(function.regions[0].blocks[0].arguments), body_of(function)[-1].operands
         handed = tuple(numbers.get(v) for v in arguments), tuple(numbers.get(unreshaped(v)) for v in results)
         return SpreadPart(group, rows, found[1], mapping_of(group, best), *handed, device)
