@@ -97,7 +97,7 @@ class AssignStrategy(Pass):
         if context.failed:
             return
         arrays: dict[Function, Array | None] = {
-            function: self.grid or (own[function][0][1].array if function in own else None) for function in functions
+            function: own[function][0][1].array if function in own else self.grid for function in functions
         }
         bundles = (bundle for function in functions for bundle in self._bundles(function, device))
         others = self._choose(self._open(bundles, self._bundle, context), arrays, device, context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from operator import itemgetter
+from operator import itemgetter, le
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
@@ -130,8 +130,16 @@ def open_matmul(matmul: Contraction, device: Device, options: Strategy, *, whole
         device.matmul_shapes(*types_of(matmul))
     except InputError as error:
         raise fail(matmul.op, f"{error.diagnostics[0].message}; npuflow-bundle-matmuls takes others") from None
-    given = _given(matmul.op, options, MATMUL_FIELDS, _MATMULS)
+    given = _turned_to_fit(_given(matmul.op, options, MATMUL_FIELDS, _MATMULS), device)
     return OpenGroup((matmul.op,), group_of_matmul(matmul), given, whole_k=whole_k)
+
+
+def _turned_to_fit(given: Strategy, device: Device) -> Strategy:
+    """With the array's columns along m where a grid fits only so, and nothing is said of that."""
+    array = (device.rows, device.columns)
+    along_m, along_n = given.grid or (0, 0)
+    fits, fits_turned = (all(map(le, grid, array)) for grid in ((along_m, along_n), (along_n, along_m)))
+    return replace(given, turned=1) if given.turned is None and fits_turned and not fits else given
 
 
 def open_bundle(bundle: Bundle, options: Strategy) -> OpenGroup:
