@@ -17,6 +17,14 @@ _MUCH = 0.1
 _MUCH_SENT = 0.15
 
 
+def load_seconds_of(sequence: Sequence) -> Mapping[str, float]:
+    """What parts are to say of it (`npu.load_seconds`), by name; nothing where all together take little."""
+    if not sequence.device.control.loads_one_by_one:
+        return stream_seconds(sequence)
+    each = core_seconds(sequence)
+    return dict.fromkeys((part.name for part in sequence.parts), each) if each else {}
+
+
 def core_seconds(sequence: Sequence) -> float:
     """How long a core takes to be set up in front of a part, on average; 0 where all of them take little."""
     if not sequence.changes:

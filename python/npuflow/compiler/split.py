@@ -10,7 +10,7 @@ from itertools import takewhile
 from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.compiled import Sequence as PartSequence
-from npuflow.compiler.core_loads import core_seconds, stream_seconds
+from npuflow.compiler.core_loads import load_seconds_of
 from npuflow.compiler.cut import CutFunction, PreparedFunction, cut, foreseen, growth_of, is_long, prepare
 from npuflow.compiler.divide import divided
 from npuflow.compiler.functions import How, assigns_strategies, of_function
@@ -34,7 +34,7 @@ from npuflow.strategy.work import work_of
 _ASKED_FOR = "asked for"
 # What fits as a whole comes apart where that takes so much less behind the launch: parts are more to read.
 _CLEARLY = 0.95
-# So often it is tried whether fewer cores are faster yet, and whether other groups are.
+# So often it is tried whether fewer cores are faster yet that are loaded one by one, and whether other groups are.
 _MOST_TRIES, _MOST_REGROUPED = 3, 2
 
 
@@ -78,11 +78,11 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
         sink.add_new(own.diagnostics)
     unlike = [source for number, source in enumerate(sources) if alike[number] == number]
     work.come_apart(unlike)
-    work.take_fewer_cores(unlike)
     firsts = {name: names[first] for name, first in zip(names, alike)}
     batch = work.batch(firsts)
-    batch = work.batch(firsts) if work.regroup(batch) else batch
-    return work.batch(firsts) if work.set_up_less(batch) else batch
+    for improves in (work.regroup, work.set_up_less):
+        batch = work.batch(firsts) if improves(batch) else batch
+    return batch
 
 
 @dataclass(frozen=True)
@@ -299,45 +299,29 @@ class _Compilation:
                 del self.functions[source.name]
                 self._take(source.name, other, f"as a whole it takes {seconds * 1e6:.4g} us")
 
-    def take_fewer_cores(self, sources: Sequence[FunctionSource]) -> None:
-        """Takes parts on fewer cores, where each core is loaded by itself between them, as long as that gains much."""
-        if self.prefix is None or Decision.CORES not in self.how.decided:
-            return
-        for source in sources:
-            if source.name not in self.cuts or not self._loads_one_by_one(source.name):
-                continue
-            before = self._sequence(source.name)
-            for _ in range(_MOST_TRIES):
-                each, other = core_seconds(before), self._apart(self.taken - self.cuts[source.name].kinds.keys())
-                if not each:
-                    break
-                other.loads = dict.fromkeys(self.cuts[source.name].kinds, each)
-                found = other.tried(other.begun(source, self.attempts.get(source.name)))
-                if found is None or found.seconds >= before.seconds:
-                    break
-                self._replace(source.name, other)
-                if found.seconds > _CLEARLY * before.seconds:
-                    break
-                before = found
-
     def set_up_less(self, batch: Batch) -> bool:
-        """Whether functions take less time with parts for which less is set up, where that takes much of it."""
-        is_decided = Decision.TRIES in self.how.decided
-        found = [self._set_up_less(before) for before in batch.sequences if is_decided and not before.like]
+        """Whether functions take less time with parts that less is set up for, where plans wait long for that."""
+        found = [self._set_up_less(before) for before in batch.sequences if not before.like]
         return any(found)
 
     def _set_up_less(self, before: PartSequence) -> bool:
-        name, attempt = before.name, self.attempts[before.name]
-        loads = {} if self._loads_one_by_one(name) else stream_seconds(before)
-        if not loads:
-            return False
-        other = self._apart(self.taken - self.cuts[name].kinds.keys())
-        other.loads = loads
-        found = other.tried(other.begun(attempt.source, attempt))
-        if found is None or found.seconds >= before.seconds:
-            return False
-        self._replace(name, other)
-        return True
+        """Whether a function does; where each core is loaded by itself it is tried as long as that gains much."""
+        name, start, is_one_by_one = before.name, before, self._loads_one_by_one(before.name)
+        is_decided = (Decision.CORES if is_one_by_one else Decision.TRIES) in self.how.decided
+        for _ in range(_MOST_TRIES if is_one_by_one else 1):
+            loads = load_seconds_of(before) if is_decided else {}
+            if not loads:
+                break
+            attempt, other = self.attempts[name], self._apart(self.taken - self.cuts[name].kinds.keys())
+            other.loads = loads
+            found = other.tried(other.begun(attempt.source, attempt))
+            if found is None or found.seconds >= before.seconds:
+                break
+            self._replace(name, other)
+            gains_much, before = found.seconds <= _CLEARLY * before.seconds, found
+            if not gains_much:
+                break
+        return before is not start
 
     def regroup(self, batch: Batch) -> bool:
         """Whether functions take less time with other groups as one, where what parts take speaks for these."""
