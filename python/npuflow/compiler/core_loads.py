@@ -27,11 +27,9 @@ def load_seconds_of(sequence: Sequence) -> Mapping[str, float]:
 
 def core_seconds(sequence: Sequence) -> float:
     """How long a core takes to be set up in front of a part, on average; 0 where all of them take little."""
-    if not sequence.changes:
-        return 0.0
-    changes = sum(phase.change_us for phase in sequence.timed) * 1e-6
+    changes = _waiting(sequence, _MUCH)
     cores = sum(prod(part.compiled.grid) for before, part in pairwise(sequence.parts) if before.name != part.name)
-    return changes / cores if changes > _MUCH * (sequence.seconds - sequence.device.control.launch_seconds) else 0.0
+    return changes / cores if changes else 0.0
 
 
 def stream_seconds(sequence: Sequence) -> Mapping[str, float]:
@@ -39,14 +37,19 @@ def stream_seconds(sequence: Sequence) -> Mapping[str, float]:
 
     Nothing where all together take little, or tiles are sent none.
     """
-    if not sequence.changes or not sequence.device.control.packet_seconds:
+    device = sequence.device
+    if not device.control.packet_seconds or not _waiting(sequence, _MUCH_SENT):
         return {}
-    timed, device = sequence.timed, sequence.device
     changes: dict[str, list[float]] = defaultdict(list)
-    for phase, part in zip(timed, sequence.parts, strict=True):
+    for phase, part in zip(sequence.timed, sequence.parts, strict=True):
         changes[part.name].append(phase.change_us * 1e-6)
-    total = sum(map(sum, changes.values()))
-    if total <= _MUCH_SENT * (sequence.seconds - device.control.launch_seconds):
-        return {}
     grids = {part.name: part.compiled.grid for part in sequence.parts}
     return {name: sum(own) / len(own) / streams_of(grids[name], device) for name, own in changes.items() if sum(own)}
+
+
+def _waiting(sequence: Sequence, much: float) -> float:
+    """The seconds in which a function waits for what changes; 0 where that is little of its time behind the launch."""
+    if not sequence.changes:
+        return 0.0
+    changes = sum(phase.change_us for phase in sequence.timed) * 1e-6
+    return changes if changes > much * (sequence.seconds - sequence.device.control.launch_seconds) else 0.0

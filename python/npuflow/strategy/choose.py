@@ -60,7 +60,7 @@ def complete(
 
 
 def least(group: Group, given: Strategy, device: Device) -> Strategy:
-    """The strategy of the least estimate, nothing played out: what compares with the estimates of other groups."""
+    """The strategy of the least estimate, whatever is played out: what compares with the estimates of other groups."""
     return min(_found(group, given, device, _Wish(1)), key=lambda one: one.cost).strategy
 
 
