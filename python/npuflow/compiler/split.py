@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import takewhile
@@ -290,7 +290,7 @@ class _Compilation:
                 other.compile([source])
                 if source.name not in other.cuts:
                     continue
-                apart = other._sequence(source.name).seconds
+                apart = other.sequence(source.name).seconds
                 seconds = whole.simulate().seconds
             except InputError:  # of what can't be compiled in parts, or never ends, others will say so
                 continue
@@ -314,8 +314,10 @@ class _Compilation:
                 break
             attempt, other = self.attempts[name], self._apart(self.taken - self.cuts[name].kinds.keys())
             other.loads = loads
-            found = other.tried(other.begun(attempt.source, attempt))
-            if found is None or found.seconds >= before.seconds:
+            if not other.fits_in_parts(other.begun(attempt.source, attempt)) or other.times(name) == self.times(name):
+                break
+            found = other.sequence(name)
+            if found.seconds >= before.seconds:
                 break
             self._replace(name, other)
             gains_much, before = found.seconds <= _CLEARLY * before.seconds, found
@@ -336,7 +338,7 @@ class _Compilation:
         while asked and asked not in tried and len(tried) < _MOST_REGROUPED:
             tried.append(asked)
             other = self._apart(self.taken - self.cuts[name].kinds.keys())
-            found = other.tried(regrouped(source, asked))
+            found = other.sequence(name) if other.fits_in_parts(regrouped(source, asked)) else None
             if found is not None and found.seconds < best.seconds:
                 self._replace(name, other)
                 best = found
@@ -350,13 +352,17 @@ class _Compilation:
         ready = self.attempts[sequence.name].prepared
         return [] if ready is None else [*regroupings(sequence, estimated_of(ready.function))]
 
-    def tried(self, source: FunctionSource) -> PartSequence | None:
-        """A function in parts; None where it doesn't fit so, or has but one."""
+    def fits_in_parts(self, source: FunctionSource) -> bool:
+        """Whether a function comes apart, and all parts fit; they are compiled."""
         try:
             self.compile([source])
         except InputError:
-            return None
-        return self._sequence(source.name) if source.name in self.cuts else None
+            return False
+        return source.name in self.cuts
+
+    def times(self, name: str) -> list[Hashable]:
+        """What times of a function's parts depend on, each by itself."""
+        return [self.functions[part].timing for part in self.cuts[name].parts]
 
     def _loads_one_by_one(self, name: str) -> bool:
         parts = (self.functions[part].compiled for part in self.cuts[name].kinds)
@@ -393,7 +399,8 @@ class _Compilation:
         self.divided[source.name] = replace(attempt.prepared, module=copy_of(attempt.prepared.module))
         return attempt.source
 
-    def _sequence(self, name: str) -> PartSequence:
+    def sequence(self, name: str) -> PartSequence:
+        """A function in parts that are compiled, planned."""
         return self.cuts[name].sequence(self.functions, "", self.how.decided, self.ahead, self.known)
 
     def _repeat(self, first: str, name: str) -> None:

@@ -74,7 +74,7 @@ class CheckInput(Pass):
             elif candidate.name == "tensor.pad":
                 _report(candidate, pad_problem(candidate), context)
             elif candidate.name == "linalg.fill":
-                _report(candidate, scalar_problem(candidate), context)
+                _report(candidate, scalar_problem(candidate, ops_of(candidate)), context)
             elif candidate.name not in _AROUND and not is_written_in_place(candidate):
                 hint = _HINTS.get(candidate.name, _SUPPORTED)
                 context.error(candidate, f"unsupported op {candidate.name}", hint)

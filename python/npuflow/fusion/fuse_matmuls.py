@@ -23,6 +23,7 @@ from npuflow.ops.chains import Chain, chains_of
 from npuflow.ops.contraction import STRATEGY, is_elementwise, is_parallel, producer
 from npuflow.ops.estimated import Estimates, Names, note_estimated, together_of
 from npuflow.ops.linear import input_count
+from npuflow.ops.once import described_once
 from npuflow.ops.refused import mark_made_of, refusal, refused_of
 from npuflow.ops.reshapes import readers, unreshaped
 from npuflow.strategy.bundle_times import GrowthOn, mapped_bundle
@@ -64,10 +65,11 @@ class FuseMatmuls(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         for function in ops_of(op, "func.func"):
-            chains = [c for c in chains_of(function) if not any(STRATEGY in op.attributes for op in c.ops)]
-            if not chains:
-                continue
-            among = _Among(function, device, Strategy(depth_between=self.depth_between), self.bundle_matmuls)
+            with described_once():
+                chains = [c for c in chains_of(function) if not any(STRATEGY in op.attributes for op in c.ops)]
+                if not chains:
+                    continue
+                among = _Among(function, device, Strategy(depth_between=self.depth_between), self.bundle_matmuls)
             found = [(chain, among.names(chain)) for chain in chains]
             decided = [_decided(chain, groups, among, context) for chain, groups in found]
             for (chain, groups), way in zip(found, decided):

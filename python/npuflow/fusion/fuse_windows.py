@@ -20,11 +20,12 @@ from npuflow.fusion.mapped_alike import MAPPED_ALIKE, Mapped
 from npuflow.fusion.seconds_apart import mapped_apart
 from npuflow.fusion.window_chain import NO_WINDOW, WindowChain, chain_of
 from npuflow.fusion.window_tiles import Halos, computed, computed_once, handed_over_bytes
-from npuflow.fusion.window_ways import Cost, FusedWindows, WindowWays
+from npuflow.fusion.window_ways import WINDOW_TILES, Cost, FusedWindows, WindowWays
 from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.network.partition import Members, Price, best_partition, cones
 from npuflow.ops.contraction import BUNDLE, STRATEGY
 from npuflow.ops.estimated import Names, note_estimated, together_of
+from npuflow.ops.once import described_once
 from npuflow.ops.outline import outline_of
 from npuflow.ops.refused import CACHED, TILED, mark_made_of, refusal, refused_of
 from npuflow.strategy.bundle_times import GrowthOn
@@ -156,7 +157,7 @@ class _WindowFusion:
 
     def _ask_ahead(self, chains: Mapping[Members, WindowChain]) -> None:
         """Asks how long groups take, one of those that are alike, and behind that, chains of them."""
-        answers = MAPPED_ALIKE, CHOSEN
+        answers = MAPPED_ALIKE, CHOSEN, WINDOW_TILES
         alone = {outline_of(group.ops).key: number for number, group in enumerate(self.groups)}
         self.context.ahead.ask(
             [self._in_context(partial(self.homes.alone, number)) for number in alone.values()], answers
@@ -181,6 +182,7 @@ class _WindowFusion:
             return True
         return way.price.seconds < _LESS_SIDE_BY_SIDE * sum(apart[number] for number in members)
 
+    @described_once()
     def _chains(self) -> dict[Members, WindowChain]:
         """What might be fused, with the groups that it is made of."""
         open_ = [

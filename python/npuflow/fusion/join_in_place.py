@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from npuflow.bindings import ir
 from npuflow.constants.joined_parts import Join
@@ -51,7 +52,7 @@ class JoinInPlace(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         for function in ops_of(op, "func.func"):
-            groups = groups_of(function, GrowthOn(device, True, self.depth_between))
+            groups = partial(groups_of, function, GrowthOn(device, True, self.depth_between))
             joins = joins_in(function, groups, device, bundles=self.bundle_matmuls)
             _JoinWriting(joins, free_numbers(function)).run(context)
 

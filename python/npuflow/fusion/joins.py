@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -215,19 +215,22 @@ class Joins:
         return begin * inner % granule == 0 and size * inner % granule == 0
 
 
-def joins_in(function: ir.Operation, groups: Sequence[FusionGroup], device: Device, *, bundles: bool) -> Joins:
-    """The joins of a function; none where no memory between DRAM and cores keeps what they make."""
+def joins_in(
+    function: ir.Operation, groups: Callable[[], Sequence[FusionGroup]], device: Device, *, bundles: bool
+) -> Joins:
+    """The joins of a function, and its groups where it has one; none where no memory in between keeps them."""
     known = KnownTensors()
     ops = [] if goes_around_l2(device) else ops_of(function)
     made = [op for op in ops if join_of(op, known) is not None]
-    return Joins(device, known, made, {group.root.results[0]: group for group in groups}, bundles)
+    writers = {group.root.results[0]: group for group in groups()} if made else {}
+    return Joins(device, known, made, writers, bundles)
 
 
 def written_in_place(
     function: ir.Operation, groups: Sequence[FusionGroup], device: Device, *, bundles: bool
 ) -> set[ir.Value]:
     """What is put together by nobody, if the groups stay as they are: who makes the parts writes it."""
-    joins, found, parts = joins_in(function, groups, device, bundles=bundles), set[ir.Value](), set[ir.Value]()
+    joins, found, parts = joins_in(function, lambda: groups, device, bundles=bundles), set[ir.Value](), set[ir.Value]()
     for join in map(joins.join_of, reversed(joins.made)):
         writers = joins.writers(join, joins.pieces(join))
         result = join.op.results[0]

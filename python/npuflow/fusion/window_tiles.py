@@ -12,8 +12,6 @@ from npuflow.fusion.window_chain import TiledChain, WindowChain
 from npuflow.ops.images import ImageOp, ImageRead
 from npuflow.target import Device
 
-Steps = Sequence[TiledChain]
-
 
 class Halos(Enum):
     """What becomes of rows that two steps of a core need."""
@@ -31,7 +29,7 @@ def ranked_tilings(chain: WindowChain, device: Device) -> Iterator[TiledChain]:
     yield from _ranked(chain, cores, fits if chain.axes else [chain.tiled(())])
 
 
-def ranked_steps(chain: WindowChain, device: Device, cores: int, rows: int | None = None) -> Iterator[Steps]:
+def ranked_steps(chain: WindowChain, device: Device, cores: int, rows: int | None = None) -> Iterator[TiledChain]:
     """Tiles that are gone through in steps of `rows`, or of any number of rows of which what is made fits L1.
 
     They come in the order of tiles that keep so many cores busy; those of one tile together, the fewest steps first.
@@ -41,7 +39,7 @@ def ranked_steps(chain: WindowChain, device: Device, cores: int, rows: int | Non
         way.tiles: [each for each in way.in_steps(rows) if step_bytes(each) <= capacity] for way in _tilings(chain)
     }
     for way in _ranked(chain, cores, [steps[0] for steps in found.values() if steps]):
-        yield found[way.tiles]
+        yield from found[way.tiles]
 
 
 def _tilings(chain: WindowChain) -> Iterator[TiledChain]:

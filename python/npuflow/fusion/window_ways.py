@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain as in_turn
+from functools import partial
 from itertools import islice
 
+from npuflow.core.answers import Answers
 from npuflow.core.copies import erase_unused
 from npuflow.fusion.homes import Homes
 from npuflow.fusion.mapped_alike import Mapped, MappedAlike
 from npuflow.fusion.overlap_tiles import overlapped
 from npuflow.fusion.window_chain import TiledChain, WindowChain
-from npuflow.fusion.window_tiles import Halos, Steps, ranked_steps, ranked_tilings
+from npuflow.fusion.window_tiles import Halos, ranked_steps, ranked_tilings
 from npuflow.network.partition import Members, Price
 from npuflow.ops.bundle import Bundle, make_bundle
 from npuflow.ops.once import described_once
 from npuflow.strategy.bundle_times import MappedGroup, mapped_bundle
 from npuflow.strategy.describe_bundle import can_be_moved, kernels_fit, smallest_fits
-from npuflow.strategy.describe_group import Numbers
+from npuflow.strategy.describe_group import Numbers, group_of_bundle
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 from npuflow.target.planned import goes_around_l2
@@ -28,6 +29,9 @@ from npuflow.target.planned import goes_around_l2
 _MOST_TILES, _MOST_STEPPED = 4, 2
 # Tiles of one chain that are looked at, whether they fit or not, and the same of tiles with steps, most of which do.
 _MOST_TRIED, _MOST_STEPS_TRIED = 32, 8
+
+# By chains that are alike: the tiles that are tried, with the rows of their steps, more than what one network asks.
+WINDOW_TILES: Answers[tuple[tuple[tuple[int, ...], int], ...]] = Answers(4096)
 
 
 @dataclass(frozen=True)
@@ -87,17 +91,17 @@ class WindowWays:
         if not can_be_moved(chain.moved, self.device, slots=1):
             return None
         ways, priced = [], _Priced(MappedAlike(chain.outline, cost.numbers(chain)), cost)
-        if self.halos is not Halos.CACHED and self._may_fit(chain):
-            ways.append(self._best_of(self._tilings(chain), priced, _MOST_TILES, _MOST_TRIED))
+        if self.halos is not Halos.CACHED:
+            ways.append(self._best_of(self._tilings(chain), priced, _MOST_TILES))
         if self.halos is not Halos.RECOMPUTED and may_cache and not goes_around_l2(self.device):
-            ways += [self._best_of(each, priced, _MOST_STEPPED, _MOST_STEPS_TRIED) for each in self._steps(chain)]
+            ways += [self._best_of(each, priced, _MOST_STEPPED) for each in self._steps(chain)]
         return _cheapest([way for way in ways if way is not None])
 
-    def _best_of(self, ways: Iterator[Steps], priced: _Priced, most: int, tried: int) -> FusedWindows | None:
+    def _best_of(self, ways: Iterator[TiledChain], priced: _Priced, most: int) -> FusedWindows | None:
         """The best of so many that fit, of each tile the first that does; none that is larger than one that doesn't."""
         found: dict[tuple[int, ...], FusedWindows] = {}
         refused: list[TiledChain] = []
-        for way in islice(in_turn.from_iterable(ways), tried):
+        for way in ways:
             if way.tiles in found or any(map(way.is_around, refused)):
                 continue
             fused = self._priced(way, priced)
@@ -112,27 +116,43 @@ class WindowWays:
     def _may_fit(self, chain: WindowChain) -> bool:
         """Whether the smallest tiles fit a core, if nothing of what they need is there twice."""
         with _made(chain.tiled([1] * len(chain.axes))) as bundle:
-            return self._is_mapped(bundle) and smallest_fits(bundle, self.device)
+            return self._is_mapped(bundle) and smallest_fits(group_of_bundle(bundle), self.device)
 
-    def _tilings(self, chain: WindowChain) -> Iterator[Steps]:
-        """The chain in tiles, those that were asked for or the most promising first."""
-        if not self.tiles:
-            yield from ([way] for way in ranked_tilings(chain, self.device))
-        elif chain.is_divided_by(self.tiles):
-            yield [chain.tiled(self.tiles)]
+    def _tilings(self, chain: WindowChain) -> Iterator[TiledChain]:
+        """The chain in tiles, the most promising first, or as was asked for; none where the smallest don't fit."""
 
-    def _steps(self, chain: WindowChain) -> Iterator[Iterator[Steps]]:
+        def find() -> Iterator[TiledChain]:
+            if self._may_fit(chain):
+                yield from self._asked(chain) if self.tiles else islice(ranked_tilings(chain, self.device), _MOST_TRIED)
+
+        return self._told(chain, 0, find)
+
+    def _steps(self, chain: WindowChain) -> Iterator[Iterator[TiledChain]]:
         """The same in tiles that are gone through in steps: such that keep all cores busy, and half of them.
 
         To set up fewer columns of the array takes less time, and what is large computes little twice.
         """
         if not chain.axes:
             return
-        if not self.tiles:
-            cores = self.device.rows * self.device.columns
-            yield from (ranked_steps(chain, self.device, each, self.rows) for each in (cores, max(1, cores // 2)))
-        elif chain.is_divided_by(self.tiles):
-            yield iter([[*chain.tiled(self.tiles).in_steps(self.rows)]])
+        if self.tiles:
+            yield (way for tiled in self._asked(chain) for way in tiled.in_steps(self.rows))
+            return
+        cores = self.device.rows * self.device.columns
+        for each in (cores, max(1, cores // 2)):
+            yield self._told(chain, each, partial(self._in_steps, chain, each))
+
+    def _in_steps(self, chain: WindowChain, cores: int) -> Iterator[TiledChain]:
+        return islice(ranked_steps(chain, self.device, cores, self.rows), _MOST_STEPS_TRIED)
+
+    def _asked(self, chain: WindowChain) -> Iterator[TiledChain]:
+        if chain.is_divided_by(self.tiles):
+            yield chain.tiled(self.tiles)
+
+    def _told(self, chain: WindowChain, cores: int, find: Callable[[], Iterator[TiledChain]]) -> Iterator[TiledChain]:
+        """The ways that `find` finds of a chain for so many cores, or has found of one that is alike."""
+        asked = chain.outline.key, self.device, self.tiles, self.rows, cores
+        for tiles, rows in WINDOW_TILES.of(asked, lambda: tuple((way.tiles, way.rows) for way in find())):
+            yield chain.tiled(tiles, rows)
 
     def _priced(self, tiled: TiledChain, priced: _Priced) -> FusedWindows | None:
         """A chain in these tiles; None where they don't fit a core."""

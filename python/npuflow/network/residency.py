@@ -210,7 +210,7 @@ class _HomeChoice:
 
     def search(self, index: int, chosen: tuple[_HousedTensor, ...], gained: float, late: float) -> None:
         most, won = self._left[index]
-        if gained + most <= self.gained or self.looked >= _MOST_CHOICES or late + won > 0:
+        if gained + most <= self.gained + _LEAST_SECONDS or self.looked >= _MOST_CHOICES or late + won > 0:
             return
         self.looked += 1
         if index == len(self.tensors):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of, parents_of
 from npuflow.ops.contraction import producer, users
 from npuflow.ops.linear import Linear, input_count, is_reduction, linear_maps, loop_extents
+from npuflow.ops.once import once
 
 Problem = tuple[str, str]
 
@@ -44,18 +47,19 @@ def _loops(dims: tuple[Linear, ...]) -> set[int]:
 
 def body_problem(op: ir.Operation) -> Problem | None:
     """What a body does that no core can, as (what, hint)."""
-    if ops_of(op, "linalg.index"):
+    body = ops_of(op)
+    if any(inner.name == "linalg.index" for inner in body):
         hint = "run npuflow-normalize-linalg first: it reads them from a tensor where an operand gives the loop's size"
         return f"{op.name} computes with the position of an element (linalg.index)", hint
-    inside = [inner for inner in ops_of(op) if any(isinstance(v.type, ir.ShapedType) for v in inner.operands)]
+    inside = [inner for inner in body if any(isinstance(v.type, ir.ShapedType) for v in inner.operands)]
     if inside:
         return f"{op.name} reads a tensor from inside of its body ({inside[0].name})", "make the tensor an operand"
-    return scalar_problem(op)
+    return scalar_problem(op, body)
 
 
-def scalar_problem(op: ir.Operation) -> Problem | None:
-    """What a core that has nothing but tensors and constants cannot know, as (what, hint)."""
-    values = [*op.operands, *(operand for inner in ops_of(op) for operand in inner.operands)]
+def scalar_problem(op: ir.Operation, body: Sequence[ir.Operation]) -> Problem | None:
+    """What a core that has nothing but tensors and constants cannot know of an op with that body, as (what, hint)."""
+    values = [*op.operands, *(operand for inner in body for operand in inner.operands)]
     if any(not isinstance(v.type, ir.ShapedType) and _is_from_outside(v, op) for v in values):
         return f"{op.name} reads a scalar that is no constant", "make it a tensor of one element"
     return None
@@ -69,6 +73,7 @@ def _is_from_outside(value: ir.Value, op: ir.Operation) -> bool:
     return value.owner.operation.name != "arith.constant" and op not in parents_of(value.owner.operation)
 
 
+@once
 def is_bundle_op(op: ir.Operation) -> bool:
     return op.name == "linalg.generic" and bool(op.results) and op_problem(op) is None
 

@@ -23,6 +23,7 @@ from npuflow.ops.contraction import (
 )
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import input_count, linear_maps
+from npuflow.ops.once import described_once
 from npuflow.ops.products import match_products
 from npuflow.ops.reshapes import readers, unreshaped
 
@@ -51,6 +52,7 @@ class Chain:
         return any(not is_parallel(op) for op in self.ops if op not in (self.first, self.second))
 
 
+@described_once()
 def chains_of(function: ir.Operation, *, through_reshapes: bool = False) -> list[Chain]:
     """The chains of a function, no op in two of them: those with a softmax first, and of these the last one.
 

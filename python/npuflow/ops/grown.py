@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Protocol
 
@@ -34,25 +34,24 @@ class Growth(Protocol):
 def find_bundles(function: ir.Operation, growth: Growth) -> list[Bundle]:
     """The bundles of a function: those that are marked, and each grown from its last op as far as it may."""
     found = marked_bundles(function)
+    place = {op: number for number, op in enumerate(ops_of(function))}
     taken = {op for c in static_matmuls(function) for op in (c.op, tail_of(c)) if op is not None}
     taken |= {op for bundle in found for op in bundle.ops}
     for op in reversed(ops_of(function, "linalg.generic")):
         if op in taken or not is_bundle_op(op):
             continue
-        bundle = _grow(make_bundle([op]), taken, growth)
+        bundle = _grow(make_bundle([op]), taken, growth, place)
         taken |= set(bundle.ops)
         found.append(bundle)
-    place = {op: number for number, op in enumerate(ops_of(function))}
     return sorted(found, key=lambda bundle: place[bundle.root])
 
 
-def _grow(bundle: Bundle, taken: set[ir.Operation], growth: Growth) -> Bundle:
+def _grow(bundle: Bundle, taken: set[ir.Operation], growth: Growth, place: Mapping[ir.Operation, int]) -> Bundle:
     tried: set[ir.Operation] = set()
     while (candidate := next(_candidates(bundle, taken | tried), None)) is not None:
         tried.add(candidate)
         apart = bundle, make_bundle([candidate])
-        order = {op: place for place, op in enumerate(_block_ops(candidate))}
-        grown = make_bundle(sorted([*bundle.ops, candidate], key=lambda op: order[op]))
+        grown = make_bundle(sorted([*bundle.ops, candidate], key=lambda op: place[op]))
         if not grown.space or _narrows(bundle, grown, candidate) or not growth.fits(grown):
             continue
         is_streamed = _streamed(grown) >= set[ir.Operation]().union(*map(_streamed, apart))
@@ -94,7 +93,3 @@ def _candidates(bundle: Bundle, closed: set[ir.Operation]) -> Iterator[ir.Operat
                 continue  # which is written over
             if all(user in bundle.ops for result in found.results for user in users(result)):
                 yield found
-
-
-def _block_ops(op: ir.Operation) -> list[ir.Operation]:
-    return [child.operation for child in op.block.operations]

@@ -29,13 +29,12 @@ _BESIDE_KERNEL_BYTES = 1024
 
 def bundle_fits(bundle: Bundle, device: Device) -> bool:
     """Whether a bundle fits a core: a tile of it in L1, its kernels where programs are, two slots of what is moved."""
-    is_moved = can_be_moved(_moved(group_of_bundle(bundle)), device)
-    return is_moved and kernels_fit(bundle, device) and smallest_fits(bundle, device)
-
-
-def smallest_fits(bundle: Bundle, device: Device) -> bool:
-    """Whether L1 has room for the smallest tile of a bundle, in one slot each."""
     group = group_of_bundle(bundle)
+    return can_be_moved(_moved(group), device) and kernels_fit(bundle, device) and smallest_fits(group, device)
+
+
+def smallest_fits(group: Group, device: Device) -> bool:
+    """Whether L1 has room for the smallest tile of a bundle, in one slot each."""
     tiles = [1 if loop < group.space or loop in group.streamed else size for loop, size in enumerate(group.sizes)]
     smallest = Mapping(tuple(tiles), Spread((1, 1), 0, 0), Depths(1, 1, 1), tuple(range(group.space)))
     return fits_l1(group, smallest, device)
