@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from npuflow.bindings import func, ir
 from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.functions import How, of_function
 from npuflow.compiler.known_residents import KnownResidents
 from npuflow.compiler.sequence import CompiledSequence
-from npuflow.compiler.sources import FunctionSource
+from npuflow.compiler.sources import FunctionSource, copy_of
 from npuflow.compiler.tables import module_of_tables
 from npuflow.core.answers import NOTHING_ASKED, AsksAhead
 from npuflow.core.diagnostics import DiagnosticSink
@@ -24,12 +25,14 @@ from npuflow.network.calls import CallList, callee, calls_of, read_calls
 from npuflow.network.decisions import Decision, Decisions
 from npuflow.network.groups import groups_of, kinds_of, least_locks
 from npuflow.network.plan_phases import PhaseOrder, PlanPhases
+from npuflow.ops.estimated import say_alike
 from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.split_functions import SplitFunctions
 from npuflow.strategy.spread_phases import SpreadPhases
 
 # Functions of so few linalg ops compile fast enough to be tried as a whole.
 _SHORT = 8
+_FUSION = "fusion"
 _NO_WORK = ("linalg.fill", "linalg.yield", "linalg.index")
 
 
@@ -86,7 +89,7 @@ class PreparedFunction:
     """A function with the passes behind it that come before strategies, and what these said."""
 
     module: ir.Module
-    said: tuple[Diagnostic, ...]
+    said: tuple[Diagnostic, ...] = ()
 
     @property
     def function(self) -> ir.Operation:
@@ -94,16 +97,46 @@ class PreparedFunction:
 
 
 def prepare(
-    source: FunctionSource, prefix: PassNest, sink: DiagnosticSink, ahead: AsksAhead = NOTHING_ASKED
+    source: FunctionSource,
+    prefix: PassNest,
+    sink: DiagnosticSink,
+    ahead: AsksAhead = NOTHING_ASKED,
+    normalised: dict[str, PreparedFunction] | None = None,
 ) -> PreparedFunction:
-    """Runs `prefix` on a function alone; `sink` gets what is said where it fails."""
-    module, own = source.alone(), replace(sink, diagnostics=[], on_add=None)
+    """Runs `prefix` on a function alone; `sink` gets what is said where it fails.
+
+    What comes in front of fusion is done once: functions as they are then are kept by name in `normalised`. A function
+    that is prepared again says at most something else of its groups.
+    """
+    own, (first, rest) = replace(sink, diagnostics=[], on_add=None), _around_fusion(of_function(prefix, source.name))
     try:
-        Runner(of_function(prefix, source.name), sink=own, ahead=ahead).run(module)
+        begun = normalised.get(source.name) if normalised is not None else None
+        if begun is None:
+            begun = _behind(first, PreparedFunction(source.alone()), own, ahead)
+        if normalised is not None:
+            normalised[source.name] = begun
+            begun = replace(begun, module=copy_of(begun.module))
+            say_alike(begun.function, source.function)
+        return _behind(rest, begun, own, ahead)
     except InputError:
         sink.add_new(own.diagnostics)
         raise
-    return PreparedFunction(module, tuple(own.diagnostics))
+
+
+def _around_fusion(prefix: PassNest) -> tuple[PassNest, PassNest]:
+    """The passes in front of the first that makes groups one, and the others."""
+    first = [*takewhile(lambda node: not (isinstance(node, PassNode) and _fuses(node)), prefix.elements)]
+    return replace(prefix, elements=tuple(first)), replace(prefix, elements=prefix.elements[len(first) :])
+
+
+def _fuses(node: PassNode) -> bool:
+    return node.instance.group == _FUSION
+
+
+def _behind(passes: PassNest, before: PreparedFunction, sink: DiagnosticSink, ahead: AsksAhead) -> PreparedFunction:
+    said = len(sink.diagnostics)
+    Runner(passes, sink=sink, ahead=ahead).run(before.module)
+    return PreparedFunction(before.module, (*before.said, *sink.diagnostics[said:]))
 
 
 def foreseen(prepared: PreparedFunction, how: How) -> InputError | None:

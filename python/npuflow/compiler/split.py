@@ -123,6 +123,7 @@ class _Compilation:
     undivided: dict[str, list[InputError]] = field(default_factory=dict)
     loads: Mapping[str, float] = field(default_factory=dict)
     known: KnownResidents = field(default_factory=KnownResidents)
+    normalised: dict[str, PreparedFunction] = field(default_factory=dict)
 
     def compile(self, sources: Sequence[FunctionSource]) -> None:
         """Compiles functions, no two of them alike; raises with everything that no choice fits for.
@@ -160,7 +161,7 @@ class _Compilation:
         refusals: dict[str, InputError | None] = {}
         for source in filter(is_long, sources):
             try:
-                prepared[source.name] = prepare(source, prefix, self._nobody(), self.ahead)
+                prepared[source.name] = prepare(source, prefix, self._nobody(), self.ahead, self.normalised)
                 refusal = foreseen(prepared[source.name], self.how)
             except InputError as error:
                 refusal = error
@@ -183,7 +184,8 @@ class _Compilation:
         if self.prefix is None or self.split is Split.NEVER:
             return _Attempt(source, refusal, own.diagnostics, {source.name: Unit(source.alone())})
         try:
-            ready = self.divided.pop(source.name, prepared) or prepare(source, self.prefix, own, self.ahead)
+            ready = self.divided.pop(source.name, prepared)
+            ready = ready or prepare(source, self.prefix, own, self.ahead, self.normalised)
             kept = replace(ready, module=copy_of(ready.module))
             units = self._units(source, refusal, ready, own)
         except InputError as error:
@@ -371,7 +373,8 @@ class _Compilation:
     def _apart(self, taken: set[str]) -> _Compilation:
         """What compiles functions in parts, of which nobody may hear."""
         nobody = self._nobody()
-        return _Compilation(self.how, Split.ALWAYS, self.prefix, nobody, self.compiler, {*taken}, known=self.known)
+        other = _Compilation(self.how, Split.ALWAYS, self.prefix, nobody, self.compiler, {*taken})
+        return replace(other, known=self.known, normalised=self.normalised)
 
     def _replace(self, name: str, other: _Compilation) -> None:
         """Takes another one's parts of a function in place of its own."""

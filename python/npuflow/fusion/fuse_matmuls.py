@@ -15,7 +15,7 @@ from npuflow.dialect.device import planned_device
 from npuflow.fusion.change_seconds import change_between
 from npuflow.fusion.copy_chain import ChainCopy, copies_of
 from npuflow.fusion.homes import Homes
-from npuflow.fusion.mapped_alike import Mapped
+from npuflow.fusion.mapped_alike import Mapped, MappedAlike
 from npuflow.fusion.seconds_apart import mapped_apart
 from npuflow.network.groups import FusionGroup, groups_of, names_of
 from npuflow.ops.bundle import free_numbers, make_bundle, mark_bundle
@@ -24,9 +24,10 @@ from npuflow.ops.contraction import STRATEGY, is_elementwise, is_parallel, produ
 from npuflow.ops.estimated import Estimates, Names, note_estimated, together_of
 from npuflow.ops.linear import input_count
 from npuflow.ops.once import described_once
+from npuflow.ops.outline import outline_of
 from npuflow.ops.refused import mark_made_of, refusal, refused_of
 from npuflow.ops.reshapes import readers, unreshaped
-from npuflow.strategy.bundle_times import GrowthOn, mapped_bundle
+from npuflow.strategy.bundle_times import GrowthOn, MappedGroup, mapped_bundle
 from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
@@ -106,15 +107,15 @@ class _Among:
         """How long the groups of a chain's ops take."""
         return sum(map(self.homes.seconds_apart, self.members(chain)))
 
-    def note(self, chain: Chain, way: ChainCopy, as_one: float) -> None:
+    def note(self, chain: Chain, times: Estimates) -> None:
         """Says how long a copy and the groups of a chain's ops are estimated to take, and what these are called."""
-        members, as_phase = self.members(chain), self.fused_seconds(chain, way, self.started)
+        members = self.members(chain)
         found: dict[Names, Estimates] = {
             frozenset(self.named[number]): (self.homes.seconds_apart(number), self.started.seconds_apart(number))
             for number in members
         }
-        if members and as_phase is not None:
-            found[frozenset(self.names(chain))] = as_one, as_phase
+        if members:
+            found[frozenset(self.names(chain))] = times
         note_estimated(self.function, found)
         self.name(chain)
 
@@ -128,19 +129,31 @@ class _Among:
         cores = self.device.rows * self.device.columns
         return list(copies_of(chain, one_engine=not self.device.has_two_engines, cores=cores))
 
-    def fused_seconds(self, chain: Chain, way: ChainCopy, homes: Homes) -> float | None:
-        """How long a copy takes as one bundle in a chain's place, roughly; None where it fits no core.
+    def mapped(self, chain: Chain, way: ChainCopy) -> MappedGroup | None:
+        """What a copy is mapped as in a chain's place, as one bundle; None where it fits no core."""
+        bundle, numbers = make_bundle(way.ops), self.homes.numbers
+        if not bundle.space:
+            return None
+        if not way.behind:
+            numbers = {**numbers, bundle.root.results[0]: self.members(chain)[-1]}
+
+        def find(numbers: Numbers) -> Mapped:
+            found = mapped_bundle(bundle, self.device, self.said, numbers)
+            return () if found is None else (found,)
+
+        alike = MappedAlike(outline_of(bundle.ops), numbers).mapped((self.device, self.said), find)
+        return next(iter(alike), None)
+
+    def fused_seconds(self, chain: Chain, way: ChainCopy, mapped: MappedGroup, homes: Homes) -> float:
+        """How long a copy takes in a chain's place, roughly.
 
         What groups have beside the chain, as what computes something of each factor, is then made by itself, unless it
         is computed where what it reads is made: as a sum's tail, or with a result (`npuflow-fuse-readers`).
         """
-        bundle, members = make_bundle(way.ops), self.members(chain)
-        numbers = {**self.homes.numbers, bundle.root.results[0]: members[-1]} if not way.behind else self.homes.numbers
-        mapped = mapped_bundle(bundle, self.device, self.said, numbers) if bundle.space else None
+        members = self.members(chain)
         beside = [op for number in members for op in self.groups[number].ops if op not in chain.ops and not _rides(op)]
         groups = [*((op,) for op in beside), *([way.behind] if way.behind else [])]
-        late = sum(homes.seconds_beside(FusionGroup(ops)) for ops in groups)
-        return None if mapped is None else homes.seconds_as_one(members, mapped) + late
+        return homes.seconds_as_one(members, mapped) + sum(homes.seconds_beside(FusionGroup(ops)) for ops in groups)
 
 
 def _rides(op: ir.Operation) -> bool:
@@ -160,17 +173,18 @@ def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassCo
         return None
     apart = among.seconds_apart(chain)
     ways = among.copies(chain)
-    times = [among.fused_seconds(chain, way, among.homes) for way in ways]
-    best = min((time for time in times if time is not None), default=None)
+    fitting = [(number, way, mapped) for number, way in enumerate(ways) if (mapped := among.mapped(chain, way))]
+    times = [among.fused_seconds(chain, way, mapped, among.homes) for _, way, mapped in fitting]
+    best = min(times, default=None)
+    number, parts = None, 1
     if best is not None:
-        among.note(chain, ways[times.index(best)], best)
+        number, way, mapped = fitting[times.index(best)]
+        parts = way.parts
+        among.note(chain, (best, among.fused_seconds(chain, way, mapped, among.started)))
     for way in ways:
         way.erase()
-    parts = 1 if best is None else ways[times.index(best)].parts
     context.remark(chain.root, _said(chain, best, apart, parts))
-    if best is None:
-        return None
-    return times.index(best) if best < apart or frozenset(groups) in among.together else None
+    return number if best is not None and (best < apart or frozenset(groups) in among.together) else None
 
 
 def _said(chain: Chain, best: float | None, apart: float, parts: int) -> str:

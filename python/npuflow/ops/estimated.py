@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 
 from npuflow.bindings import ir
 from npuflow.core.passes import fail
-from npuflow.ops.refused import entries_of, names_attribute, names_in
+from npuflow.ops.refused import REFUSED, entries_of, names_attribute, names_in
 
 ESTIMATED, TOGETHER = "npu.estimated", "npu.together"
 # Groups by their names (`network/groups.names_of`).
@@ -69,6 +69,13 @@ def note_together(function: ir.Operation, together: Iterable[Names]) -> None:
     found = [names_attribute(sorted(groups), context) for groups in together]
     if found:
         function.attributes[TOGETHER] = ir.ArrayAttr.get(found, context)
+
+
+def say_alike(function: ir.Operation, other: ir.Operation) -> None:
+    """Has a function say what another one says of groups that are to be one, or not to be."""
+    for name in (REFUSED, TOGETHER):
+        if name in other.attributes:
+            function.attributes[name] = other.attributes[name]
 
 
 def together_of(function: ir.Operation) -> list[Names]:
