@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import npuflow
 from npuflow.compiler import residency
+from npuflow.compiler.compiled import Function
 from npuflow.compiler.core_loads import core_seconds, stream_seconds
 from npuflow.compiler.home_phases import HomePhases
 from npuflow.compiler.residency import Resident
 from npuflow.network.calls import CallList
+from npuflow.network.plan import plan_of
 from npuflow.simulate.program import Program
 
 
@@ -83,6 +87,38 @@ func.func @main(%x0: {narrow}, %w: {square}) -> {narrow} {{
 }}"""
 
 
+def recurrence(count: int, size: int) -> str:
+    """So many steps whose state the next one multiplies, and whose output, of that state, it multiplies by weights."""
+    row, square = f"tensor<1x{size}xf32>", f"tensor<{size}x{size}xf32>"
+    steps = "".join(
+        f"""
+  %c{n + 1} = linalg.generic {{indexing_maps = [#same, #same, #same], iterator_types = ["parallel", "parallel"]}}
+      ins(%c{n}, %m{n} : {row}, {row}) outs(%e : {row}) {{
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %s = arith.mulf %p, %q : f32
+    linalg.yield %s : f32
+  }} -> {row}
+  %h{n + 1} = linalg.generic {{indexing_maps = [#same, #same, #same], iterator_types = ["parallel", "parallel"]}}
+      ins(%m{n}, %c{n + 1} : {row}, {row}) outs(%e : {row}) {{
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %s = math.sin %q : f32
+    %t = arith.addf %p, %s : f32
+    linalg.yield %t : f32
+  }} -> {row}
+  %m{n + 1} = linalg.matmul ins(%h{n + 1}, %w : {row}, {square}) outs(%f : {row}) -> {row}"""
+        for n in range(count)
+    )
+    return f"""
+#same = affine_map<(d0, d1) -> (d0, d1)>
+func.func @main(%m0: {row}, %c0: {row}, %w: {square}) -> {row} {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : {row}
+  %f = linalg.fill ins(%zero : f32) outs(%e : {row}) -> {row}
+  {steps}
+  return %m{count} : {row}
+}}"""
+
+
 def compiled(program: str, device: str, disable: str = "") -> npuflow.Compiled:
     return npuflow.compile(program, device=device, split=True, disable=[disable] if disable else [])
 
@@ -139,18 +175,46 @@ def test_what_stays_on_the_chip_is_looked_for_once_of_the_same_parts(monkeypatch
     assert len(looked) == len({tuple(map(id, programs)) for programs in looked})
 
 
+def streams(part: Function) -> int:
+    """Of packets that set up a part's tiles: one for each memory tile, and for the cores of a column, or of all."""
+    columns = part.compiled.grid[1]
+    return columns + (1 if columns == part.compiled.device.columns else columns)
+
+
+def are_alike(one: Function, other: Function) -> bool:
+    """Whether parts do the same to tensors of the same types: whatever their constants are."""
+    both = (one.compiled.signature, other.compiled.signature)
+    inputs, outputs = ([own.inputs for own in both], [own.outputs for own in both])
+    return one.kinds == other.kinds and inputs[0] == inputs[1] and outputs[0] == outputs[1]
+
+
 def test_short_parts_that_wait_for_their_tiles_take_fewer_columns() -> None:
     program = normed(8, 64, 64)
     few, all_ = compiled(program, "npu2"), compiled(program, "npu2", "tries")
     (sequence,) = all_.sequences
     waiting, calls = stream_seconds(sequence), [*zip(sequence.parts, sequence.timed, strict=True)]
     for part in sequence.parts:
-        own = [phase.change_us * 1e-6 for other, phase in calls if other.name == part.name]
-        columns = part.compiled.grid[1]
-        streams = columns + (1 if columns == sequence.device.columns else columns)
-        assert waiting.get(part.name, 0.0) * streams == pytest.approx(sum(own) / len(own))
+        own = [phase.change_us * 1e-6 / streams(other) for other, phase in calls if are_alike(other, part)]
+        assert waiting.get(part.name, 0.0) == pytest.approx(sum(own) / len(own))
     assert waiting
     assert sum(cores(few)) < sum(cores(all_))
     assert few.sequences[0].seconds < 0.97 * sequence.seconds
     (sequence,) = few.run(verify=True).sequences
     assert sequence.verified.status.value == "ok"
+
+
+def test_what_short_parts_hand_over_is_in_few_memory_tiles(tmp_path: Path) -> None:
+    """Each that has some of it is sent descriptors of its own, which a short phase leaves no time to prepare."""
+    text, device = (files("npuflow.target") / "devices" / "npu2.toml").read_text(), tmp_path / "soon.toml"
+    device.write_text(text.replace("packet_seconds = 0.7e-6", "packet_seconds = 1e-9"))
+    program = recurrence(5, 128)
+    few, many = (compiled(program, name, "tries") for name in ("npu2", str(device)))
+    assert 0 < slabs(few) < slabs(many)
+    (sequence,) = few.run(verify=True).sequences
+    assert sequence.verified.status.value == "ok"
+
+
+def slabs(found: npuflow.Compiled) -> int:
+    """The slabs of what stays on the chip."""
+    (sequence,) = found.sequences
+    return sum(len(value.home.slabs) for value in plan_of(sequence.compiled.calls).values if value.home is not None)

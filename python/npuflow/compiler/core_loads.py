@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import pairwise
 from math import prod
 
-from npuflow.compiler.compiled import Sequence
+from npuflow.compiler.compiled import Function, Sequence
 from npuflow.strategy.phase_times import streams_of
 
 # What changes between parts take of the time behind the launch, so that it is worth while to look for less.
@@ -33,18 +33,25 @@ def core_seconds(sequence: Sequence) -> float:
 
 
 def stream_seconds(sequence: Sequence) -> Mapping[str, float]:
-    """How long a stream of packets that sets up tiles takes in front of each part, on average of its calls.
+    """How long a stream of packets that sets up tiles takes in front of each part, on average of those that are alike.
 
-    Nothing where all together take little, or tiles are sent none.
+    Nothing where all together take little, or tiles are sent none. Steps of a loop, say, are alike but for numbers and
+    for what they read: by other seconds they would become other programs, which are set up anew for each other.
     """
     device = sequence.device
     if not device.control.packet_seconds or not _waiting(sequence, _MUCH_SENT):
         return {}
-    changes: dict[str, list[float]] = defaultdict(list)
+    streams: dict[Hashable, list[float]] = defaultdict(list)
     for phase, part in zip(sequence.timed, sequence.parts, strict=True):
-        changes[part.name].append(phase.change_us * 1e-6)
-    grids = {part.name: part.compiled.grid for part in sequence.parts}
-    return {name: sum(own) / len(own) / streams_of(grids[name], device) for name, own in changes.items() if sum(own)}
+        streams[_likeness(part)].append(phase.change_us * 1e-6 / streams_of(part.compiled.grid, device))
+    found = {part.name: streams[_likeness(part)] for part in sequence.parts}
+    return {name: sum(own) / len(own) for name, own in found.items() if sum(own)}
+
+
+def _likeness(part: Function) -> Hashable:
+    """What is equal of parts that do the same to tensors of the same types."""
+    signature = part.compiled.signature
+    return part.kinds, part.sizes, signature.inputs, signature.outputs
 
 
 def _waiting(sequence: Sequence, much: float) -> float:

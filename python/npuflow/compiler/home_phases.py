@@ -144,7 +144,7 @@ class HomePhases(ABC):
     def change_seconds(self, chains: Mapping[int, Sequence[HomeChain]]) -> float:
         """How much longer changes take with these chains of some phases."""
 
-    def sent_seconds(self, chains: Sequence[HomeChain]) -> float:
+    def sent_seconds(self, phase: int, chains: Sequence[HomeChain]) -> float:
         """How long it takes at least to send the descriptors of a phase's chains."""
         return 0.0
 

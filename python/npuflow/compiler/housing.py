@@ -169,7 +169,7 @@ class HomeSearch:
         for phase in sorted({phase for number in numbers for phase in self._phases_of(number)}):
             late = self.late(phase, housed)
             if isinstance(late, LatePhase):
-                cost += late.seconds + self.phases.sent_seconds(late.chains)
+                cost += late.seconds + self.phases.sent_seconds(phase, late.chains)
             elif until is None or phase <= until:
                 return inf
         return cost

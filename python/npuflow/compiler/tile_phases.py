@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import lcm
+from math import floor, lcm
 from typing import ClassVar
 
 from npuflow.compiler.compiled_function import CompiledFunction
@@ -136,14 +136,28 @@ class TilePhases(HomePhases):
     def change_seconds(self, chains: Mapping[int, Sequence[HomeChain]]) -> float:
         places = {place for phase in chains for place in (phase, phase + 1)} - {0, len(self.calls.calls)}
         crowded = sum(self._waiting(place, chains) - self._waiting(place, {}) for place in places)
-        return crowded + sum(map(self.sent_seconds, chains.values()))
+        return crowded + sum(self.sent_seconds(phase, own) for phase, own in chains.items())
 
-    def sent_seconds(self, chains: Sequence[HomeChain]) -> float:
-        """As packets: those of the column that has the most."""
-        rate, counts = self.device.control.packet_bytes_per_second, Counter[int]()
+    def sent_seconds(self, phase: int, chains: Sequence[HomeChain]) -> float:
+        """As packets: those of the column that has the most, and what begins the stream of each tile.
+
+        The control processor prepares as many streams as it has time for in the phase before.
+        """
+        control, counts = self.device.control, Counter[int]()
         for chain in chains:
             counts[chain.column] += chain.descriptors
-        return Writes(max(counts.values(), default=0)).bytes / rate if rate else 0.0
+        if not counts or not phase:
+            return 0.0
+        largest = Writes(max(counts.values())).bytes / control.packet_bytes_per_second
+        if not control.packet_seconds:
+            return largest
+        prepared = min(len(counts), floor(self._seconds(phase - 1) / control.packet_seconds))
+        return largest + prepared * control.start_seconds + (len(counts) - prepared) * control.packet_seconds
+
+    def _seconds(self, phase: int) -> float:
+        """How long a phase takes with nothing at home."""
+        name = self.calls.calls[phase].name
+        return (self.run_of(name).cycles - self.parts[name].launch_cycles) / self.device.clock_hz
 
     def _waiting(self, phase: int, chains: Mapping[int, Sequence[HomeChain]]) -> float:
         before, own = (
