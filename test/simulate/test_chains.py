@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from npuflow.simulate.chains import ChainMove, chain_length, task_lengths
+from npuflow.simulate.chains import ChainMove, ChainTask, chain_length, chain_tasks
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,21 @@ def test_tasks_with_a_chain_each() -> None:
     # Four blocks of two rows each; then the same, eight elements on.
     moves = [ChainMove("a", begin + 2 * block) for begin in (0, 100) for block in range(4)]
     assert chain_length(moves, 0) == 4
-    assert task_lengths(moves, 0, 1) == (4,)
-    assert task_lengths(moves, 0, 4) == (1, 1)
+    assert chain_tasks(moves, 0, 1) == (ChainTask(8, 4),)
+    assert chain_tasks(moves, 0, 4) == (ChainTask(4, 1), ChainTask(4, 1))
     # What goes round as it is takes one task.
-    assert task_lengths(moves[:4], 0, 4) == (1,)
+    assert chain_tasks(moves[:4], 0, 4) == (ChainTask(4, 1),)
+
+
+def test_tasks_of_unlike_lengths() -> None:
+    """Columns of a weight in sixteen pieces, then a bias and a row of something else; twice."""
+    pieces = [[ChainMove("weight", begin + 16 * piece) for piece in range(16)] for begin in (0, 131072)]
+    others = [[ChainMove("bias", begin), ChainMove("row", begin)] for begin in (0, 512)]
+    moves = [*pieces[0], *others[0], *pieces[1], *others[1]]
+    tasks = (ChainTask(16, 1), ChainTask(2, 2), ChainTask(16, 1), ChainTask(2, 2))
+    assert chain_tasks(moves, 0, 4) == tasks
+    # With room for fewer tasks, a chain of all that goes round twice.
+    assert chain_tasks(moves, 0, 2) == (ChainTask(36, 18),)
+    # What comes in turns is one chain.
+    turns = [ChainMove(kind, 8 * turn) for turn in range(6) for kind in ("a", "b")]
+    assert chain_tasks(turns, 0, 4) == (ChainTask(12, 2),)

@@ -20,10 +20,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import cycle, zip_longest
+from itertools import accumulate, cycle, zip_longest
 from typing import TypeAlias
 
-from npuflow.simulate.chains import ChainMove, chain_length, chain_move, task_lengths
+from npuflow.simulate.chains import ChainMove, chain_length, chain_move, chain_tasks
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
 from npuflow.simulate.home_chains import home_chain
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, NearTensor
@@ -215,10 +215,9 @@ class _Move:
 
     def _tasks(self, column: int, number: int, each: int, moves: Sequence[FlatTransfer]) -> None:
         """Notes the chains of a channel beside a slab, a task each, whose transfers take so many descriptors each."""
-        lengths = task_lengths(self._moves(moves), self._most_turns, self.device.dma(HOME_LEVEL).queue_depth)
-        size = len(moves) // len(lengths)
-        for task, length in enumerate(lengths):
-            self._chain(column, number, each * length, moves[size * task : size * (task + 1)])
+        tasks = chain_tasks(self._moves(moves), self._most_turns, self.device.dma(HOME_LEVEL).queue_depth)
+        for task, end in zip(tasks, accumulate(task.moves for task in tasks)):
+            self._chain(column, number, each * task.descriptors, moves[end - task.moves : end])
 
     def _chain(self, column: int, number: int, descriptors: int, moves: Sequence[FlatTransfer]) -> None:
         self.chains.append(home_chain(self.device, column, number, descriptors, moves))

@@ -21,7 +21,7 @@ import numpy as np
 from npuflow.simulate.at_home import AtHome, users_of, with_home
 from npuflow.simulate.chains import chain_length, chain_move
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
-from npuflow.simulate.home_chains import whole_chain
+from npuflow.simulate.home_chains import whole_chains
 from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks
 from npuflow.simulate.places import access_of, bytes_of, existing, in_pattern, irregular_dimension, places_of
@@ -113,13 +113,13 @@ class _InPlace(TensorInTiles):
         done: list[str] = []
         chains: list[HomeChain] = []
         for name, blocks in self.collected.items():
-            chains.append(whole_chain(self.program, self.device, self.engines[name], ()))
+            chains += whole_chains(self.program, self.device, self.engines[name], ())
             for writer in self.writers[blocks[0].buffer.buffer]:
                 ways = self._ways(writer, blocks)
                 received = [way.received for _, way in ways if way is not None]
                 done.append(f"{self.tensor} of {writer.name} done")
                 bodies[writer.name] = (*received, FlatRelease(done[-1]))
-                chains.append(whole_chain(self.program, self.device, writer, received))
+                chains += whole_chains(self.program, self.device, writer, received)
                 bodies |= self._sent(ways)
         control = (*self.taken.control, *(FlatAcquire(one) for one in done))
         streams = [one for one in self.program.streams if one.sender not in self.collected]

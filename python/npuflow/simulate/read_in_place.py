@@ -25,7 +25,7 @@ import numpy as np
 from npuflow.simulate.at_home import AtHome, behind_launch, users_of, with_home
 from npuflow.simulate.channel_tasks import NotTaskByTaskError, transfers, unrolled
 from npuflow.simulate.hand_overs import HandOver, hand_overs
-from npuflow.simulate.home_chains import whole_chain
+from npuflow.simulate.home_chains import whole_chains
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain
 from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks
 from npuflow.simulate.places import Places, access_of, bytes_of, in_pattern, irregular_dimension, places_of
@@ -160,15 +160,15 @@ class _ReadInPlace(TensorInTiles):
     def found(self) -> AtHome:
         """Nothing of the tensor comes; channels to cores are started, and find all there."""
         bodies: dict[str, Sequence[FlatStep]] = dict(self.taken.left)
-        told, chains = [], []
+        told, chains = list[str](), list[HomeChain]()
         for name in self.sent:
             bodies[name] = self._left(name)
-            chains.append(self._chain(name, bodies[name]))
+            chains += self._chains(name, bodies[name])
         for name in self._readers:
             told.append(f"{self.tensor} to {name} start")
             steps = self._read(self.engines[name], self.tensor, waits=False)
             bodies[name] = (FlatAcquire(told[-1]), *steps)
-            chains.append(self._chain(name, steps))
+            chains += self._chains(name, steps)
         control = behind_launch(self.taken.control, [FlatRelease(one) for one in told])
         parts = self.taken.parts
         streams = [s for s in self.program.streams if None in parts.get(s.name, [None])]
@@ -178,16 +178,16 @@ class _ReadInPlace(TensorInTiles):
 
     def brought(self) -> AtHome:
         """All is moved as before, to where it stays and from there."""
-        home, bodies, chains = home_of(self.tensor), dict[str, Sequence[FlatStep]](), []
+        home, bodies, chains = home_of(self.tensor), dict[str, Sequence[FlatStep]](), list[HomeChain]()
         sent = np.concatenate([bytes_of(access) for own in self.sent.values() for access in filter(None, own)])
         if len(sent) > self.size:
             raise NotAtHomeError("it comes several times")
         for name in self.sent:
             bodies[name] = self._received(name, home)
-            chains.append(self._chain(name, bodies[name]))
+            chains += self._chains(name, bodies[name])
         for name in self._readers:
             bodies[name] = self._read(self.engines[name], home, waits=True)
-            chains.append(self._chain(name, bodies[name]))
+            chains += self._chains(name, bodies[name])
         engines = tuple(replace(one, body=tuple(bodies.get(one.name, one.body))) for one in self.program.engines)
         buffers = (
             *(one for one in self.program.buffers if one.name not in self.filled),
@@ -254,8 +254,8 @@ class _ReadInPlace(TensorInTiles):
             raise NotAtHomeError("cores get it in no pattern")
         return replace(access_of(access, found), buffer=home, slot=FlatAffine())
 
-    def _chain(self, name: str, steps: Sequence[FlatStep]) -> HomeChain:
-        return whole_chain(self.program, self.device, self.engines[name], steps)
+    def _chains(self, name: str, steps: Sequence[FlatStep]) -> tuple[HomeChain, ...]:
+        return whole_chains(self.program, self.device, self.engines[name], steps)
 
 
 def _places(moved: Iterator[tuple[FlatAccess, FlatAccess | None]]) -> Places:
