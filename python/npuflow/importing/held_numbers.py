@@ -44,7 +44,7 @@ class _Told:
         self.held = {
             name: tensor.detach().clone()
             for name, tensor in _tensors(module)
-            if name not in other and tensor.numel() <= _MOST and type(tensor) in (torch.Tensor, torch.nn.Parameter)
+            if name not in other and type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.numel() <= _MOST
         }
         self.before = {name: tensor.clone() for name, tensor in self.held.items()}
         self.places: dict[str, FakeTensor] = {}
