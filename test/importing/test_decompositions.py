@@ -171,6 +171,11 @@ COMPLEX = {
         (2, 6, 6, 3),
         (6, 4, 3, 2),
     ),
+    "lowest waves": (
+        "torch.fft.irfft2(torch.fft.rfft2(x)[..., :4, :3] * torch.view_as_complex(y), s=(9, 11))",
+        (2, 9, 11),
+        (4, 3, 2),
+    ),
     "shift": ("torch.fft.fftshift(torch.fft.fft2(x)).abs()", (2, 6, 6), (1,)),
     "spectrogram": (
         "torch.stft(x, 16, 8, window=torch.hann_window(16), return_complex=True).abs().pow(2)",

@@ -79,12 +79,36 @@ def test_adaptive_softmax_says_the_likeliest() -> None:
     np.testing.assert_array_equal(executed(module, x)[0], expected)
 
 
+@pytest.mark.parametrize("is_causal", [None, True])
+def test_transformers_take_masks_whatever_is_in_them(is_causal: bool | None) -> None:
+    import torch
+
+    class Masked(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(12, 2, 17, batch_first=True), 1)
+
+        def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            return self.layers(x, mask=mask, is_causal=is_causal)
+
+    torch.manual_seed(0)
+    module, x = Masked().eval(), torch.randn(2, 5, 12)
+    causal = torch.nn.Transformer.generate_square_subsequent_mask(5)
+    for mask in (causal, *([causal.T] if is_causal is None else [])):
+        expected = module(x, mask).detach().numpy()
+        np.testing.assert_allclose(executed(module, x, mask)[0], expected, rtol=1e-4, atol=1e-5)
+
+
 def test_modules_are_left_as_they_were() -> None:
     import torch
 
+    def ways() -> tuple[object, ...]:
+        transformer = torch.nn.modules.transformer
+        return norm.forward, adaptive.forward, adaptive.predict, transformer._detect_is_causal_mask
+
     norm, adaptive = torch.nn.modules.batchnorm._BatchNorm, torch.nn.AdaptiveLogSoftmaxWithLoss
-    before = (norm.forward, adaptive.forward, adaptive.predict)
+    before = ways()
     executed(torch.nn.BatchNorm1d(5).eval(), torch.randn(4, 5))
     with pytest.raises(npuflow.NpuflowError):
         npuflow.from_torch(torch.nn.Linear(3, 4), (torch.randn(4, 5),))
-    assert (norm.forward, adaptive.forward, adaptive.predict) == before
+    assert ways() == before

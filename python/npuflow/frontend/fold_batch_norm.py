@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from npuflow.bindings import arith, ir, linalg
@@ -51,9 +51,10 @@ class FoldBatchNorm(Pass):
     counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        found = [_sums_of(candidate) for candidate in ops_of(op) if candidate.name.startswith("linalg.")]
+        known = _constants_in(op)
+        found = [_sums_of(candidate, known) for candidate in ops_of(op) if candidate.name.startswith("linalg.")]
         for sums in found:
-            if sums is not None and (steps := _steps_of(sums)):
+            if sums is not None and (steps := _steps_of(sums, known)):
                 _fold(sums, steps)
                 context.count("norms folded", 1)
 
@@ -87,7 +88,7 @@ class _NormStep:
         return self.body.name in _SCALING
 
 
-def _sums_of(op: ir.Operation) -> _Sums | None:
+def _sums_of(op: ir.Operation, known: Container[ir.Value]) -> _Sums | None:
     """An op as such a sum, where it has constant weights, is read once, and begins at zeros or a bias."""
     if len(op.results) != 1 or len(op.operands) != 3 or not op.regions or not is_static(op):
         return None
@@ -96,14 +97,14 @@ def _sums_of(op: ir.Operation) -> _Sums | None:
         return None
     if not isinstance(element_type_of(op.results[0]), ir.FloatType):
         return None
-    constant = [f.inputs[0] for f in factors if _is_constant(op.operands[f.inputs[0]])]
+    constant = [f.inputs[0] for f in factors if op.operands[f.inputs[0]] in known]
     user = only_user(op.results[0])
     channels = _own_dims(op, constant[0]) if len(constant) == 1 else []
     if user is None or not channels:
         return None
     for channel in channels:
-        begun = _bias_of(op, channel)
-        if begun is not None and _step_of(user, op.results[0], channel) is not None:
+        begun = _bias_of(op, channel, known)
+        if begun is not None and _step_of(user, op.results[0], channel, known) is not None:
             return _Sums(op, constant[0], channel, *begun)
     return None
 
@@ -119,7 +120,9 @@ def _position(expression: ir.AffineExpr) -> int:
     return expression.position if isinstance(expression, ir.AffineDimExpr) else -1
 
 
-def _bias_of(op: ir.Operation, channel: int) -> tuple[ir.Value | None, ir.AffineMap | None] | None:
+def _bias_of(
+    op: ir.Operation, channel: int, known: Container[ir.Value]
+) -> tuple[ir.Value | None, ir.AffineMap | None] | None:
     """What the sums of each channel begin at; None where that is neither 0 nor a constant per channel."""
     source = producer(op.operands[2], "linalg.fill", "linalg.broadcast", "linalg.generic")
     if source is None:
@@ -128,7 +131,7 @@ def _bias_of(op: ir.Operation, channel: int) -> tuple[ir.Value | None, ir.Affine
         return (None, None) if is_zero(source.operands[0]) else None
     body = source.regions[0].blocks[0]
     moves = len(body.operations) == 1 and body.operations[0].operands[0] == body.arguments[0]
-    if not moves or len(source.operands) != 2 or not _is_constant(source.operands[0]):
+    if not moves or len(source.operands) != 2 or source.operands[0] not in known:
         return None
     read, written = maps_of(source)
     by_channel = _along(read, channel) if written == ir.AffineMap.get_identity(written.n_dims) else None
@@ -145,17 +148,17 @@ def _along(read: ir.AffineMap, channel: int) -> ir.AffineMap | None:
     return ir.AffineMap.get(1, 0, dims)
 
 
-def _steps_of(sums: _Sums) -> list[_NormStep]:
+def _steps_of(sums: _Sums, known: Container[ir.Value]) -> list[_NormStep]:
     """The steps behind a sum up to the last that scales or shifts it; none where no step scales."""
     steps: list[_NormStep] = []
     value = sums.op.results[0]
-    while (user := only_user(value)) is not None and (step := _step_of(user, value, sums.channel)) is not None:
+    while (user := only_user(value)) is not None and (step := _step_of(user, value, sums.channel, known)) is not None:
         steps.append(step)
         value = user.results[0]
     return steps if any(step.scales for step in steps) else []
 
 
-def _step_of(op: ir.Operation, value: ir.Value, channel: int) -> _NormStep | None:
+def _step_of(op: ir.Operation, value: ir.Value, channel: int, known: Container[ir.Value]) -> _NormStep | None:
     """An op as a step on `value`, if it is one."""
     if not is_elementwise(op) or input_count(op) != 2 or not is_static(op) or op.results[0].type != value.type:
         return None
@@ -173,18 +176,19 @@ def _step_of(op: ir.Operation, value: ir.Value, channel: int) -> _NormStep | Non
     if {mine, other} != set(body.operands) or maps_of(op)[number] != maps_of(op)[2]:
         return None
     constant, by_channel = op.operands[1 - number], _along(maps_of(op)[1 - number], channel)
-    if by_channel is None or not _is_constant(constant):
+    if by_channel is None or constant not in known:
         return None
     return _NormStep(op, constant, by_channel, sum_first)
 
 
-def _is_constant(value: ir.Value) -> bool:
-    """Whether a tensor is made of constants alone."""
-    op = producer(value)
-    if op is None:
-        return False
-    is_computed = op.name.startswith("linalg.") or op.name in _RESHAPES
-    return op.name in _SOURCES or (is_computed and all(_is_constant(each) for each in op.operands))
+def _constants_in(root: ir.Operation) -> set[ir.Value]:
+    """The tensors that are made of constants alone."""
+    found: set[ir.Value] = set()
+    for op in ops_of(root):
+        is_computed = op.name.startswith("linalg.") or op.name in _RESHAPES
+        if op.name in _SOURCES or (is_computed and all(each in found for each in op.operands)):
+            found.update(op.results)
+    return found
 
 
 def _fold(sums: _Sums, steps: Sequence[_NormStep]) -> None:

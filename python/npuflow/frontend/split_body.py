@@ -76,14 +76,18 @@ def _will_do(op: ir.Operation, rest: Sequence[ir.Operation], allowed: Allowed) -
 
 def needed_for(value: ir.Value) -> Part:
     """The ops that make a value of a body but constants, each in front of those that read it."""
-    left: list[ir.Value] = [value]
-    found: list[ir.Operation] = []
+    found: dict[ir.Value, ir.Operation] = {}
+    left = [(value, False)]
     while left:
-        made = producer(left.pop())
-        if made is not None and not is_fixed(made):
-            found = [each for each in found if each != made] + [made]
-            left += list(made.operands)
-    return tuple(reversed(found))
+        wanted, has_operands = left.pop()
+        made = producer(wanted)
+        if made is None or made.results[0] in found or is_fixed(made):
+            continue
+        if has_operands:
+            found[made.results[0]] = made
+        else:
+            left += [(wanted, True), *((each, False) for each in reversed(made.operands))]
+    return tuple(found.values())
 
 
 def rest_of(op: ir.Operation, parts: Sequence[Part]) -> Part:

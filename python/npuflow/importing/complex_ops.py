@@ -93,6 +93,11 @@ def _written(op: str) -> Callable[..., Parts]:
     return written
 
 
+def _padded(x: Parts, sizes: Sequence[int], value: complex = 0) -> Parts:
+    pad, number = loaded_torch().nn.functional.pad, complex(value)
+    return Parts(pad(x.real, sizes, value=number.real), pad(x.imaginary, sizes, value=number.imag))
+
+
 def _sum(x: Any, y: Any, *, alpha: float = 1) -> Parts:  # noqa: ANN401
     a, b = Parts.of(x), Parts.of(y)
     return Parts(a.real + alpha * b.real, a.imaginary + alpha * b.imaginary)
@@ -160,6 +165,7 @@ _OPS: Mapping[str, Callable[..., Any]] = {
     "add": _sum,
     "bmm": _matrix_product,
     "complex": lambda real, imaginary: Parts(*loaded_torch().broadcast_tensors(real, imaginary)),
+    "constant_pad_nd": _padded,
     "convert_element_type": _converted,
     "copy": _written("copy"),
     "div": _quotient,

@@ -24,11 +24,12 @@ class LogSoftmaxAndLoss(NamedTuple):
 def exportable_modules() -> Iterator[None]:
     """In it, these modules compute in ways that can be exported."""
     nn = loaded_torch().nn
-    adaptive, norm = nn.AdaptiveLogSoftmaxWithLoss, nn.modules.batchnorm._BatchNorm
+    adaptive, norm, transformer = nn.AdaptiveLogSoftmaxWithLoss, nn.modules.batchnorm._BatchNorm, nn.modules.transformer
     instead: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
         (adaptive, "forward", adaptive_log_softmax),
         (adaptive, "predict", likeliest_class),
         (norm, "forward", _averaging_all(norm.forward)),
+        (transformer, "_detect_is_causal_mask", is_said_causal),
     )
     before = [getattr(owner, name) for owner, name, _ in instead]
     for owner, name, way in instead:
@@ -54,6 +55,11 @@ def adaptive_log_softmax(module: Any, x: Tensor, target: Tensor) -> LogSoftmaxAn
         found = torch.where(is_here, inside, found)
     output = found + head.gather(1, place.unsqueeze(1)).squeeze(1)
     return LogSoftmaxAndLoss(output if target.dim() else output.squeeze(0), -output.mean())
+
+
+def is_said_causal(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:  # noqa: ARG001
+    """Whether a transformer's mask is said to be causal: whether it is, as PyTorch asks, is in its data."""
+    return bool(is_causal)
 
 
 def likeliest_class(module: Any, x: Tensor) -> Tensor:  # noqa: ANN401

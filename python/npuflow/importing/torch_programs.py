@@ -11,6 +11,7 @@ from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
 from npuflow.importing.arguments import check_inputs, keep_tensors, positional, types_of
 from npuflow.importing.before_export import exportable
 from npuflow.importing.decompositions import decomposed, name_listed_weights
+from npuflow.importing.held_numbers import exported
 from npuflow.importing.input_types import ELEMENTS
 from npuflow.importing.lowering import FROM_TORCH, lower
 from npuflow.importing.module_ways import exportable_modules
@@ -54,7 +55,7 @@ def from_torch(
     check_inputs(given, named)
     try:
         with quietly(), torch.no_grad(), exportable(), exportable_modules():
-            program = torch.export.export(module, given, named, strict=False)
+            program = exported(module, given, named)
     except Exception as error:
         raise _refused("PyTorch cannot export this module", error, types_of(given, named)) from error
     return from_exported(program, name, as_products=as_products)

@@ -90,7 +90,8 @@ def match_contraction(op: ir.Operation) -> Contraction | None:
         return None  # which upstream sees through, whatever it computes
     roles = linalg.infer_contraction_dimensions(op)
     batch, m, n, k = (tuple(int(i) for i in part) for part in (roles.batch, roles.m, roles.n, roles.k))
-    return Contraction(op, batch, m, n, k)
+    found = Contraction(op, batch, m, n, k)
+    return found if found.rank == len(loop_extents(op)) else None  # a loop that neither factor follows has no role
 
 
 def _unary_in(op: ir.Operation) -> list[ir.Operation]:
