@@ -12,7 +12,7 @@
 // CHECK:         %[[OUT:.*]] = tensor.expand_shape %[[BOTH]]#1 {{.*}} into tensor<4x512x512xbf16>
 // CHECK:         return %[[BOTH]]#0, %[[OUT]]
 
-// SAID-COUNT-5: remark: [npuflow-fuse-readers] is computed where what it reads is made: that takes an estimated 0.{{[0-9]+}} of the time
+// SAID-COUNT-6: remark: [npuflow-fuse-readers] is computed where what it reads is made: that takes an estimated 0.{{[0-9]+}} of the time
 // SAID-NOT: remark
 func.func @returned(%x: tensor<2048x512xf32>, %y: tensor<2048x512xf32>) -> (tensor<2048x512xf32>, tensor<4x512x512xbf16>) {
   %e = tensor.empty() : tensor<2048x512xf32>
@@ -119,6 +119,41 @@ func.func @steps(%x: tensor<64x256xf32>, %w: tensor<256x256xf32>) -> tensor<64x2
   } -> tensor<64x256xf32>
   %m3 = linalg.matmul ins(%h3, %w : tensor<64x256xf32>, tensor<256x256xf32>) outs(%f : tensor<64x256xf32>) -> tensor<64x256xf32>
   return %m3 : tensor<64x256xf32>
+}
+
+// What was joined with something can't be joined with anything else: %d is made with %c, not with %a, and %b reads that.
+// CHECK-LABEL: func.func @moved
+// CHECK:         %[[BOTH:.*]]:2 = linalg.generic
+// CHECK:         linalg.matmul
+// CHECK:         %[[B:.*]] = linalg.generic {{.*}} ins(%[[BOTH]]#0,
+// CHECK-NOT:     :2 = linalg.generic
+// CHECK:         return %{{.*}}, %[[B]], %[[BOTH]]#0, %[[BOTH]]#1
+func.func @moved(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512x512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<512x512xf32>) -> tensor<512x512xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x512xf32>) outs(%e : tensor<512x512xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = math.absf %p : f32
+    linalg.yield %s : f32
+  } -> tensor<512x512xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<512x512xf32>) outs(%e : tensor<512x512xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %s = math.exp %p : f32
+    linalg.yield %s : f32
+  } -> tensor<512x512xf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%a, %c : tensor<512x512xf32>, tensor<512x512xf32>) outs(%e : tensor<512x512xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.addf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<512x512xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<512x512xf32>, tensor<512x512xf32>) outs(%f : tensor<512x512xf32>) -> tensor<512x512xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%c, %m : tensor<512x512xf32>, tensor<512x512xf32>) outs(%e : tensor<512x512xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.mulf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<512x512xf32>
+  return %a, %b, %c, %d : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>
 }
 
 // What reads something besides that isn't there before others read, or something else, or turns what it reads, stays.

@@ -52,10 +52,11 @@ class FoldBatchNorm(Pass):
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
         known = _constants_in(op)
-        found = [_sums_of(candidate, known) for candidate in ops_of(op) if candidate.name.startswith("linalg.")]
-        for sums in found:
-            if sums is not None and (steps := _steps_of(sums, known)):
-                _fold(sums, steps)
+        sums = (_sums_of(candidate, known) for candidate in ops_of(op) if candidate.name.startswith("linalg."))
+        found = [(one, _steps_of(one, known)) for one in sums if one is not None]
+        for one, steps in found:
+            if steps:
+                _fold(one, steps)
                 context.count("norms folded", 1)
 
 

@@ -54,7 +54,8 @@ class FuseReaders(Pass):
             alone = {group.root.results[0] for group in groups if len(group.whole) == 1}
             replaced = list[ir.Operation]()
             for maker, found in ((maker, found) for maker, found in read if maker.results[0] in alone):
-                reader = next((each for each in found if each.results[0] in alone), None)
+                open_ = [each for each in found if each.results[0] in alone and each not in replaced]
+                reader = next((each for each in open_ if _may_join(maker, each)), None)  # others were joined since
                 if reader is not None and maker not in replaced and _decide(maker, reader, device, context):
                     replaced += [reader, maker]
             erase_unused(replaced)
