@@ -10,14 +10,19 @@ from typing import Any
 import pytest
 
 import npuflow
+from npuflow.bindings import ir
 from npuflow.compiler import residency
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.core_loads import core_seconds, stream_seconds
 from npuflow.compiler.home_phases import HomePhases
 from npuflow.compiler.residency import Resident
+from npuflow.core.passes import Pass, PassContext
+from npuflow.frontend.check_input import CheckInput
+from npuflow.fusion.fuse_matmuls import FuseMatmuls
 from npuflow.network.calls import CallList
 from npuflow.network.plan import plan_of
 from npuflow.simulate.program import Program
+from npuflow.testing.operator_chains import Layers
 
 
 def chain(count: int, rows: int, size: int) -> str:
@@ -218,3 +223,23 @@ def slabs(found: npuflow.Compiled) -> int:
     """The slabs of what stays on the chip."""
     (sequence,) = found.sequences
     return sum(len(value.home.slabs) for value in plan_of(sequence.compiled.calls).values if value.home is not None)
+
+
+def test_a_function_is_normalised_once_however_often_it_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    normalised, fused = (count_runs(kind, monkeypatch) for kind in (CheckInput, FuseMatmuls))
+    compiled(Layers(3, 64, 64).text(), "npu2")
+    assert len(normalised) == 1
+    assert len(fused) > 1
+
+
+def count_runs(kind: type[Pass], monkeypatch: pytest.MonkeyPatch) -> list[Pass]:
+    """The passes of a kind that run from now on."""
+    found: list[Pass] = []
+    run = kind.run
+
+    def counted(self: Pass, op: ir.Operation, context: PassContext) -> None:
+        found.append(self)
+        run(self, op, context)
+
+    monkeypatch.setattr(kind, "run", counted)
+    return found
