@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from npuflow.bindings import func, ir
 from npuflow.compiler.compiled import Function, Sequence
@@ -125,12 +124,9 @@ def prepare(
 
 def _around_fusion(prefix: PassNest) -> tuple[PassNest, PassNest]:
     """The passes in front of the first that makes groups one, and the others."""
-    first = [*takewhile(lambda node: not (isinstance(node, PassNode) and _fuses(node)), prefix.elements)]
-    return replace(prefix, elements=tuple(first)), replace(prefix, elements=prefix.elements[len(first) :])
-
-
-def _fuses(node: PassNode) -> bool:
-    return node.instance.group == _FUSION
+    fuses = (isinstance(node, PassNode) and node.instance.group == _FUSION for node in prefix.elements)
+    count = next((number for number, one in enumerate(fuses) if one), len(prefix.elements))
+    return replace(prefix, elements=prefix.elements[:count]), replace(prefix, elements=prefix.elements[count:])
 
 
 def _behind(passes: PassNest, before: PreparedFunction, sink: DiagnosticSink, ahead: AsksAhead) -> PreparedFunction:

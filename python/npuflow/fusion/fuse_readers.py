@@ -48,14 +48,13 @@ class FuseReaders(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         device = planned_device(op, self.device)
         for function in ops_of(op, "func.func"):
-            read = [(maker, _readers(maker)) for maker in ops_of(function, "linalg.generic") if _is_open(maker)]
-            read = [(maker, found) for maker, found in read if found]
-            groups = groups_of(function, GrowthOn(device)) if read else []
+            makers = [maker for maker in ops_of(function, "linalg.generic") if _is_open(maker) and _readers(maker)]
+            groups = groups_of(function, GrowthOn(device)) if makers else []
             alone = {group.root.results[0] for group in groups if len(group.whole) == 1}
             replaced = list[ir.Operation]()
-            for maker, found in ((maker, found) for maker, found in read if maker.results[0] in alone):
-                open_ = [each for each in found if each.results[0] in alone and each not in replaced]
-                reader = next((each for each in open_ if _may_join(maker, each)), None)  # others were joined since
+            for maker in (maker for maker in makers if maker.results[0] in alone):
+                found = (each for each in _readers(maker) if each.results[0] in alone and each not in replaced)
+                reader = next(found, None)  # as it is by now: others were joined since
                 if reader is not None and maker not in replaced and _decide(maker, reader, device, context):
                     replaced += [reader, maker]
             erase_unused(replaced)

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from math import log, pi
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from npuflow.importing.function_mode import calling
 from npuflow.importing.packages import loaded_torch
 
 if TYPE_CHECKING:
@@ -28,21 +29,8 @@ class LeastSquares(NamedTuple):
 
 def exportable() -> AbstractContextManager[object]:
     """In it, functions that PyTorch cannot export are computed by others."""
-    from torch.overrides import TorchFunctionMode
-
     instead = _instead()
-
-    def computed(
-        _: object,
-        function: Callable[..., Any],
-        __: object,
-        given: Sequence[Any] = (),
-        named: Any = None,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
-        return instead.get(function, function)(*given, **(named or {}))
-
-    made: AbstractContextManager[object] = type("Exportable", (TorchFunctionMode,), {"__torch_function__": computed})()
-    return made
+    return calling(lambda function, given, named: instead.get(function, function)(*given, **named))
 
 
 def _instead() -> Mapping[Any, Callable[..., Any]]:

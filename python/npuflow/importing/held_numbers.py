@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from npuflow.importing.function_mode import calling
 from npuflow.importing.packages import loaded_torch
 
 if TYPE_CHECKING:
@@ -52,20 +53,12 @@ class _Told:
     def telling(self) -> AbstractContextManager[object]:
         """In it, the first function that a module calls finds these tensors told."""
 
-        def computed(
-            _: object,
-            function: Callable[..., Any],
-            __: object,
-            given: Sequence[Any] = (),
-            named: Any = None,  # noqa: ANN401
-        ) -> Any:  # noqa: ANN401
+        def call(function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Any:  # noqa: ANN401
             if self.held and not self.places:
                 self._tell()
-            return function(*given, **(named or {}))
+            return function(*given, **named)
 
-        mode = type("Telling", (loaded_torch().overrides.TorchFunctionMode,), {"__torch_function__": computed})
-        made: AbstractContextManager[object] = mode()
-        return made
+        return calling(call)
 
     def _tell(self) -> None:
         from torch._subclasses.fake_tensor import FakeTensor

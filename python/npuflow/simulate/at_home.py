@@ -20,12 +20,12 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, cycle, zip_longest
+from itertools import cycle, zip_longest
 from typing import TypeAlias
 
-from npuflow.simulate.chains import ChainMove, chain_length, chain_move, chain_tasks
+from npuflow.simulate.chains import chain_length, chain_move
 from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
-from npuflow.simulate.home_chains import home_chain
+from npuflow.simulate.home_chains import home_chain, task_chains
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, NearTensor
 from npuflow.simulate.home_tasks import NotAtHomeError, SlabTransfer, taken_tasks
 from npuflow.simulate.platform import Platform, Side
@@ -210,23 +210,12 @@ class _Move:
         turns = [part for several in rounds for part in sorted(several, key=lambda part: part.turn)]
         steps = [_on(self._stream_name(part.transfer.stream, slab), part.transfer) for part in turns]
         body = (FlatAcquire(self._start(channel)), *steps, FlatRelease(self._done(channel)))
-        self._tasks(column, number, max(part.descriptors for part in turns), [part.transfer for part in turns])
+        moves, each = [part.transfer for part in turns], max(part.descriptors for part in turns)
+        self.chains += task_chains(self.device, column, number, moves, self._depths, each)
         return Platform(self.device).channel(HOME_LEVEL, self.side, (0, column), number, body)
 
-    def _tasks(self, column: int, number: int, each: int, moves: Sequence[FlatTransfer]) -> None:
-        """Notes the chains of a channel beside a slab, a task each, whose transfers take so many descriptors each."""
-        tasks = chain_tasks(self._moves(moves), self._most_turns, self.device.dma(HOME_LEVEL).queue_depth)
-        for task, end in zip(tasks, accumulate(task.moves for task in tasks)):
-            self._chain(column, number, each * task.descriptors, moves[end - task.moves : end])
-
-    def _chain(self, column: int, number: int, descriptors: int, moves: Sequence[FlatTransfer]) -> None:
-        self.chains.append(home_chain(self.device, column, number, descriptors, moves))
-
     def _length(self, moves: Sequence[FlatTransfer]) -> int:
-        return chain_length(self._moves(moves), self._most_turns)
-
-    def _moves(self, transfers: Sequence[FlatTransfer]) -> list[ChainMove]:
-        return [chain_move(one, self._depths) for one in transfers]
+        return chain_length([chain_move(one, self._depths) for one in moves], self._most_turns)
 
     @cached_property
     def _depths(self) -> Mapping[str, int]:
@@ -292,7 +281,7 @@ class _Move:
         for side in Side:
             number = Platform(self.device).channels_beside(HOME_LEVEL, side, column).get(engine.name)
             if number is not None:
-                self._chain(column, number, descriptors, moves)
+                self.chains.append(home_chain(self.device, column, number, descriptors, moves))
 
     # Streams
 

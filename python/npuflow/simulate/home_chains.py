@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import accumulate
@@ -13,6 +13,20 @@ from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain
 from npuflow.simulate.platform import Platform, Side
 from npuflow.simulate.program import FlatEngine, FlatReceive, FlatSend, FlatStep, Program
 from npuflow.target import Device
+
+
+def task_chains(
+    device: Device, column: int, number: int, moves: Sequence[FlatTransfer], depths: Mapping[str, int], each: int = 1
+) -> Iterator[HomeChain]:
+    """The chains of a channel beside a column's tile, a task each, whose transfers take `each` so many descriptors.
+
+    They move what is at home; `depths` are the slots of each buffer.
+    """
+    dma = device.dma(HOME_LEVEL)
+    own = [chain_move(one, depths) for one in moves]
+    tasks = chain_tasks(own, dma.pattern.iteration_max if dma.pattern else 0, dma.queue_depth)
+    for task, end in zip(tasks, accumulate(task.moves for task in tasks)):
+        yield home_chain(device, column, number, each * task.descriptors, moves[end - task.moves : end])
 
 
 def home_chain(device: Device, column: int, number: int, descriptors: int, moves: Sequence[FlatTransfer]) -> HomeChain:
@@ -27,14 +41,10 @@ def whole_chains(
     """The descriptors of a channel beside a tile that goes through other steps by itself now, by tasks in its queue."""
     moves = [step for step in steps if isinstance(step, FlatSend | FlatReceive)]
     depths = {one.name: one.depth for one in program.buffers}
-    own = [chain_move(one, {one.access.buffer: 1, **depths}) for one in moves]
-    dma, inward = device.dma(HOME_LEVEL), not any(isinstance(s, FlatSend) for s in transfers(engine.body))
+    own = {one.access.buffer: 1 for one in moves}
+    inward = not any(isinstance(s, FlatSend) for s in transfers(engine.body))
     assert engine.tile is not None, "it is beside a memory tile"
     column, side = engine.tile[1], Side.IN if inward else Side.OUT
     number = Platform(device).channels_beside(HOME_LEVEL, side, column)[engine.name]
-    tasks = chain_tasks(own, dma.pattern.iteration_max if dma.pattern else 0, dma.queue_depth)
-    chains = (
-        home_chain(device, column, number, task.descriptors, moves[end - task.moves : end])
-        for task, end in zip(tasks, accumulate(task.moves for task in tasks))
-    )
+    chains = task_chains(device, column, number, moves, {**own, **depths})
     return tuple(replace(chain, instead=(inward, number)) for chain in chains)
