@@ -67,14 +67,19 @@ def slow(place: Place, tmp_path: Path) -> Place:
 
 
 def descendants(process: int) -> list[int]:
-    found: list[int] = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        try:
-            children = [int(word) for word in task.read_text().split()]
-        except OSError:  # it has ended in the meantime
-            continue
-        found += [one for child in children for one in (child, *descendants(child))]
-    return found
+    try:
+        tasks = list(Path(f"/proc/{process}/task").iterdir())
+        children = [int(word) for task in tasks for word in (task / "children").read_text().split()]
+    except OSError:  # it has ended in the meantime
+        return []
+    return [one for child in children for one in (child, *descendants(child))]
+
+
+def lasting(process: int) -> list[int]:
+    """The descendants that are there still a second later: others end by themselves."""
+    before = descendants(process)
+    time.sleep(1)
+    return [one for one in descendants(process) if one in before]
 
 
 def is_running(process: int) -> bool:
@@ -101,9 +106,13 @@ def ended() -> Iterator[list[int]]:
 
 
 def interrupted(command: subprocess.Popen[str], number: int, ended: list[int], at_least: int) -> tuple[int, str]:
-    """The exit code and messages of a command that gets a signal once so many processes of its own are there."""
-    wait_for(lambda: len(descendants(command.pid)) >= at_least or command.poll() is not None)
-    ended += descendants(command.pid)
+    """The exit code and messages of a command that gets a signal once so many processes of its own stay."""
+
+    def is_there() -> bool:
+        ended[:] = lasting(command.pid)
+        return len(ended) >= at_least or command.poll() is not None
+
+    wait_for(is_there)
     assert len(ended) >= at_least
     command.send_signal(number)
     _, messages = command.communicate(timeout=PATIENCE_SECONDS)
