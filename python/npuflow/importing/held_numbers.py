@@ -54,11 +54,18 @@ class _Told:
         """In it, the first function that a module calls finds these tensors told."""
 
         def call(function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Any:  # noqa: ANN401
-            if self.held and not self.places:
+            if self.held and not self.places and self._is_replaced(next(iter(self.held))):
                 self._tell()
             return function(*given, **named)
 
         return calling(call)
+
+    def _is_replaced(self, name: str) -> bool:
+        """Asked at each function: all tensors of a module are replaced at once, and to list them takes long."""
+        from torch._subclasses.fake_tensor import FakeTensor
+
+        owner, _, attribute = name.rpartition(".")
+        return isinstance(getattr(self.module.get_submodule(owner), attribute), FakeTensor)
 
     def _tell(self) -> None:
         from torch._subclasses.fake_tensor import FakeTensor
