@@ -8,7 +8,9 @@
 #rhs = affine_map<(d0, d1, d2) -> (d2, d1)>
 #sum = affine_map<(d0, d1, d2) -> (d0, d1)>
 
+// What that loses if nothing stays is said beside the work.
 // CHECK-LABEL: func.func @part
+// CHECK-SAME:    npu.work = [{{.*}}lost_in_dram_ns = {{[1-9][0-9]*}} : i64
 // CHECK:         npu.strategy = #npu.strategy<{depth_l1 = 2 : i64
 func.func @part(%w: tensor<1024x256xi8>, %x: tensor<256x196xi8>, %scale: tensor<1024xf32>, %skip: tensor<1024x196xi8>) -> tensor<1024x196xi8>
     attributes {npu.between = {arguments = array<i64: 1, 3>, results = array<i64: 0>}} {

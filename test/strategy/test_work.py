@@ -71,6 +71,7 @@ def test_who_has_no_work_says_nothing() -> None:
         (f"[{{{MAPPED}}}]", "must have m, n, k, batch, lhs_bytes, rhs_bytes, acc_bytes, result_bytes and strategy"),
         ("[{macs = 1, needed_bytes = 1}]", "must have macs, needed_bytes and strategy"),
         (f"[{{macs = -1, needed_bytes = 1, {MAPPED}}}]", "macs is -1 : i64"),
+        (f"[{{lost_in_dram_ns = -1, macs = 1, needed_bytes = 1, {MAPPED}}}]", "lost_in_dram_ns is -1 : i64"),
         (f'[{{macs = "1", needed_bytes = 1, {MAPPED}}}]', 'macs is "1"'),
         ("[{macs = 1, needed_bytes = 1, strategy = 2}]", "expected #npu.strategy<{...}>, got 2 : i64"),
     ],

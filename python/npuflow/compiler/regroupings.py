@@ -22,7 +22,7 @@ from npuflow.ops.refused import CACHED, TILED
 
 # Of the time behind the launch, what has to be gained so that it is worth while to compile what changes, and to plan
 # all parts anew.
-_MUCH = 0.0075
+MUCH = 0.0075
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def regroupings(sequence: PartSequence, estimated: Mapping[Names, Estimates]) ->
     shares = [all_ / sum(each) for each in zip(*(estimated[groups] for groups in known))]
     lower = {groups: min(map(mul, shares, seconds)) for groups, seconds in estimated.items()}
     expected = {**lower, **took}
-    least = _MUCH * (sequence.seconds - sequence.device.control.launch_seconds)
+    least = MUCH * (sequence.seconds - sequence.device.control.launch_seconds)
     found = [_regrouping(before, after, expected) for before, after in _changes([*took], _best(expected))]
     return tuple(sorted((one for one in found if one.seconds > least), key=lambda one: -one.seconds))
 

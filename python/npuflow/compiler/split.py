@@ -16,6 +16,7 @@ from npuflow.compiler.divide import divided
 from npuflow.compiler.functions import How, assigns_strategies, of_function
 from npuflow.compiler.given import move
 from npuflow.compiler.known_residents import KnownResidents
+from npuflow.compiler.moved_parts import MovedPart, faster_parts, moved_parts
 from npuflow.compiler.regroupings import Regrouping, regroupings
 from npuflow.compiler.sources import FunctionSource, copy_of, empty_like, first_alike, sources_of
 from npuflow.compiler.units import Unit, UnitCompiler, UnitOutcome
@@ -25,6 +26,7 @@ from npuflow.core.pipeline_text import PassNest, PassNode
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of, signature_of
 from npuflow.execute.asked_beside import AskedBeside
+from npuflow.network.between import forget_handed_over
 from npuflow.network.core_loads import note_load_seconds
 from npuflow.network.decisions import Decision
 from npuflow.network.outline import free_names
@@ -80,7 +82,7 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
     work.come_apart(unlike)
     firsts = {name: names[first] for name, first in zip(names, alike)}
     batch = work.batch(firsts)
-    for improves in (work.regroup, work.set_up_less):
+    for improves in (work.regroup, work.map_for_dram, work.set_up_less):
         batch = work.batch(firsts) if improves(batch) else batch
     return batch
 
@@ -122,6 +124,7 @@ class _Compilation:
     divided: dict[str, PreparedFunction] = field(default_factory=dict)
     undivided: dict[str, list[InputError]] = field(default_factory=dict)
     loads: Mapping[str, float] = field(default_factory=dict)
+    moved: Mapping[str, MovedPart] = field(default_factory=dict)
     known: KnownResidents = field(default_factory=KnownResidents)
     normalised: dict[str, PreparedFunction] = field(default_factory=dict)
 
@@ -206,6 +209,8 @@ class _Compilation:
         for part in functions_of(found.module.operation):
             if each := self.loads.get(str(part.opview.name.value)):
                 note_load_seconds(part, each)
+            if away := self.moved.get(str(part.opview.name.value)):
+                forget_handed_over(part, away.arguments, away.results)
         self._keep(source.name, found, _reason(refusal))
         return {part.name: Unit(part.alone(), is_part=True) for part in sources_of(found.module)}
 
@@ -314,18 +319,49 @@ class _Compilation:
             loads = load_seconds_of(before) if is_decided else {}
             if not loads:
                 break
-            attempt, other = self.attempts[name], self._apart(self.taken - self.cuts[name].kinds.keys())
-            other.loads = loads
-            if not other.fits_in_parts(other.begun(attempt.source, attempt)) or other.times(name) == self.times(name):
-                break
-            found = other.sequence(name)
-            if found.seconds >= before.seconds:
+            other = self._told(name, loads, self.moved)
+            found = None if other is None else other.sequence(name)
+            if other is None or found is None or found.seconds >= before.seconds:
                 break
             self._replace(name, other)
             gains_much, before = found.seconds <= _CLEARLY * before.seconds, found
             if not gains_much:
                 break
         return before is not start
+
+    def map_for_dram(self, batch: Batch) -> bool:
+        """Whether functions take less time with parts mapped for DRAM whose tensors don't stay on the chip."""
+        is_decided = {Decision.PHASES, Decision.TRIES} <= self.how.decided
+        found = [self._map_for_dram(before) for before in batch.sequences if is_decided and not before.like]
+        return any(found)
+
+    def _map_for_dram(self, start: PartSequence) -> bool:
+        """Whether a function does; what got slower by that is mapped as before in another try."""
+        name, best = start.name, start
+        calls, is_first = self.cuts[name].calls, True
+        told = moved_parts(start, calls)
+        for _ in range(_MOST_TRIES):
+            other = self._told(name, {}, told) if told else None
+            if other is None:
+                break
+            found = other.sequence(name)
+            faster = faster_parts(told, start, found, calls)
+            is_better = found.seconds < best.seconds
+            if is_better:
+                self._replace(name, other)
+                self.moved = {**self.moved, **told}
+                best = found
+            if len(faster) == len(told) or not (is_better or is_first):
+                break
+            told, is_first = faster, False
+        return best is not start
+
+    def _told(self, name: str, loads: Mapping[str, float], moved: Mapping[str, MovedPart]) -> _Compilation | None:
+        """Another compilation of a function whose parts know this; None where they take as long as they did."""
+        attempt, other = self.attempts[name], self._apart(self.taken - self.cuts[name].kinds.keys())
+        other.loads, other.moved = loads, moved
+        fits = other.fits_in_parts(other.begun(attempt.source, attempt))
+        return other if fits and other.times(name) != self.times(name) else None
 
     def regroup(self, batch: Batch) -> bool:
         """Whether functions take less time with other groups as one, where what parts take speaks for these."""

@@ -44,6 +44,18 @@ class HandedOver:
             function.attributes[BETWEEN] = _attribute(arguments, results, function.context)
 
 
+def forget_handed_over(function: ir.Operation, arguments: Collection[int], results: Collection[int]) -> None:
+    """Has a function no longer say so of these."""
+    said = {one.name: {*one.attr} for one in function.attributes[BETWEEN]} if BETWEEN in function.attributes else {}
+    if not said:
+        return
+    left = said[_ARGUMENTS].difference(arguments), said[_RESULTS].difference(results)
+    if any(left):
+        function.attributes[BETWEEN] = _attribute(*left, function.context)
+    else:
+        del function.attributes[BETWEEN]
+
+
 def _attribute(arguments: Collection[int], results: Collection[int], context: ir.Context) -> ir.Attribute:
     sides = {_ARGUMENTS: arguments, _RESULTS: results}
     said = {name: ir.DenseI64ArrayAttr.get(sorted(side), context) for name, side in sides.items()}

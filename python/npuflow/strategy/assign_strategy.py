@@ -111,7 +111,7 @@ class AssignStrategy(Pass):
                 for said in choice_remarks(one, strategy, device):
                     context.remark(one.op, said)
             if function is not None:
-                note_work(function, [(one.op, one.sizes) for one, _ in chosen])
+                note_work(function, [(one.op, one.sizes, one.lost_in_dram(way, device)) for one, way in chosen])
         if bundled := next(numbers):
             context.count("bundles", bundled)
         record_device(op, device, self.device)

@@ -94,6 +94,14 @@ class OpenGroup:
                 ways.append((self._seconds(way, device) + prod(way.array) * each, way))
         return min(ways, key=itemgetter(0))[1]
 
+    def lost_in_dram(self, strategy: Strategy, device: Device) -> float:
+        """The seconds that a strategy takes more than the best if what parts hand over doesn't stay on the chip."""
+        if self.bundle is None or device.home_level is None or not self._part(device).between:
+            return 0.0
+        given = self.given_on(strategy.array)
+        best = best_of_bundle(self.bundle, self.group, device, given, lacked_by(self.op))
+        return max(0.0, self._seconds(strategy, device) - self._seconds(best, device))
+
     def _best(self, device: Device, array: Array | None) -> Strategy | tuple[Obstacle, ...]:
         group, lacked = self.group, lacked_by(self.op)
         if self.bundle is None:

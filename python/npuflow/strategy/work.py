@@ -18,7 +18,7 @@ from npuflow.ops.contraction import STRATEGY
 from npuflow.strategy.strategy import BUNDLE_FIELDS, MATMUL_FIELDS, is_of_bundle, strategy_from
 
 WORK = "npu.work"
-_MAPPING, _OF_BUNDLES = "strategy", "macs"
+_MAPPING, _OF_BUNDLES, _LOST = "strategy", "macs", "lost_in_dram_ns"
 _NESTED: Mapping[str, type[ConvolutionSizes | WindowLine]] = {
     "convolution": ConvolutionSizes,
     "rows": WindowLine,
@@ -30,15 +30,19 @@ Fields = Mapping[str, "int | tuple[int, ...]"]
 
 @dataclass(frozen=True)
 class Mapped:
-    """What is compiled as one: its sizes, and the fields of its strategy."""
+    """What is compiled as one: its sizes, and the fields of its strategy.
+
+    That takes so many seconds more than the best one if what parts hand over doesn't stay on the chip.
+    """
 
     sizes: OpSizes
     strategy: Fields
+    lost_in_dram: float = 0.0
 
 
-def note_work(function: ir.Operation, groups: Sequence[tuple[ir.Operation, OpSizes]]) -> None:
+def note_work(function: ir.Operation, groups: Sequence[tuple[ir.Operation, OpSizes, float]]) -> None:
     """Notes a function's groups, by the ops that have their strategies, and forgets what it said before."""
-    entries = [_entry(sizes, op) for op, sizes in groups]
+    entries = [_entry(sizes, op, lost) for op, sizes, lost in groups]
     if entries:
         function.attributes[WORK] = ir.ArrayAttr.get(entries, function.context)
     elif WORK in function.attributes:
@@ -59,8 +63,9 @@ def work_of(op: ir.Operation) -> list[Mapped]:
         raise _malformed(op, str(error)) from None
 
 
-def _entry(sizes: OpSizes, op: ir.Operation) -> ir.DictAttr:
-    return ir.DictAttr.get({**_said(asdict(sizes), op.context), _MAPPING: op.attributes[STRATEGY]}, op.context)
+def _entry(sizes: OpSizes, op: ir.Operation, lost: float) -> ir.DictAttr:
+    numbers = asdict(sizes) | ({_LOST: nanoseconds} if (nanoseconds := round(lost * 1e9)) > 0 else {})
+    return ir.DictAttr.get({**_said(numbers, op.context), _MAPPING: op.attributes[STRATEGY]}, op.context)
 
 
 def _said(sizes: Mapping[str, object], context: ir.Context) -> dict[str, ir.Attribute]:
@@ -90,9 +95,10 @@ def _malformed(op: ir.Operation, why: str) -> InputError:
 def _read(entry: ir.DictAttr) -> Mapped:
     said = {named.name: named.attr for named in entry}
     mapping, kind = said.pop(_MAPPING, None), BundleSizes if _OF_BUNDLES in said else MatmulSizes
+    lost = _size(_LOST, said.pop(_LOST)) if _LOST in said else 0
     sizes: OpSizes = kind(**_fields(said if mapping is not None else {}, entry, kind))
     known = MATMUL_FIELDS if _is_of_matmul(entry) else BUNDLE_FIELDS
-    return Mapped(sizes, strategy_from(mapping, known).said())
+    return Mapped(sizes, strategy_from(mapping, known).said(), lost * 1e-9)
 
 
 def _is_of_matmul(entry: ir.DictAttr) -> bool:
@@ -105,13 +111,17 @@ def _fields(said: Mapping[str, ir.Attribute], entry: ir.Attribute, kind: type) -
     needed = [field.name for field in fields(kind) if field.default is MISSING]
     if not {*needed} <= said.keys() <= {field.name for field in fields(kind)}:
         raise ValueError(f"{entry} must have {', '.join(needed)} and {_MAPPING}")
-    return {name: _size(name, attribute) for name, attribute in said.items()}
+    return {name: _sizes(name, attribute) for name, attribute in said.items()}
 
 
-def _size(name: str, attribute: ir.Attribute) -> int | ConvolutionSizes | WindowLine:
+def _sizes(name: str, attribute: ir.Attribute) -> int | ConvolutionSizes | WindowLine:
     if name in _NESTED and isinstance(attribute, ir.DictAttr):
         kind = _NESTED[name]
         return kind(**_fields({named.name: named.attr for named in attribute}, attribute, kind))
+    return _size(name, attribute)
+
+
+def _size(name: str, attribute: ir.Attribute) -> int:
     size = int(ir.IntegerAttr(attribute).value) if isinstance(attribute, ir.IntegerAttr) else -1
     if size < 0 or name in _NESTED:
         raise ValueError(f"{name} is {attribute}")
