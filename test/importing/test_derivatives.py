@@ -122,6 +122,33 @@ def test_derivatives_of_layers_are_computed() -> None:
     is_as_in_pytorch(attending.eval(), torch.randn(1, 5, 16))
 
 
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_distances_have_derivatives(p: float) -> None:
+    """Also those of a row to itself, which are 0."""
+    import torch
+
+    def compute(_: object, x: Tensor) -> Tensor:
+        return torch.func.grad(lambda x: torch.cdist(x, x, p).square().sum().sqrt())(x)  # type: ignore[no-any-return]
+
+    torch.manual_seed(0)
+    is_as_in_pytorch(computing(compute), torch.randn(4, 3))
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [((2,), {}), (((3, 2), 1, (1, 0)), {}), ((3, 2, 1, False, False), {}), ((2,), {"divisor_override": 3})],
+)
+def test_averages_of_windows_have_derivatives(given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    import torch
+
+    def compute(_: object, x: Tensor) -> Tensor:
+        pool = torch.nn.functional.avg_pool2d
+        return torch.func.grad(lambda x: pool(x, *given, **named).square().sum())(x)  # type: ignore[no-any-return]
+
+    torch.manual_seed(0)
+    is_as_in_pytorch(computing(compute), torch.randn(2, 3, 6, 5))
+
+
 def test_inverses_have_derivatives() -> None:
     import torch
 

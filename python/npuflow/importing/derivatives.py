@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
 from npuflow.errors import InputError, with_hint
+from npuflow.importing.function_mode import calling
 from npuflow.importing.held_numbers import knowing_numbers
 from npuflow.importing.packages import loaded_torch
 
@@ -58,7 +59,7 @@ def _written_out(
     trace = torch.fx.experimental.proxy_tensor.make_fx(
         compute, apart, tracing_mode="fake", _allow_non_fake_inputs=True, record_stack_traces=True
     )
-    with torch.enable_grad(), attention.sdpa_kernel(attention.SDPBackend.MATH):
+    with torch.enable_grad(), attention.sdpa_kernel(attention.SDPBackend.MATH), _with_derivatives():
         made = trace(*state.values(), *inputs)
     graph = made.graph
     held = state | {node.target: getattr(made, node.target) for node in graph.find_nodes(op="get_attr")}
@@ -70,3 +71,48 @@ def _written_out(
     for node in graph.find_nodes(op="call_function", target=torch.ops.aten._linalg_check_errors.default):
         graph.erase_node(node)
     return torch.fx.GraphModule(held, graph), inputs
+
+
+def _with_derivatives() -> AbstractContextManager[object]:
+    """In it, functions of whose derivatives torch-mlir has no lowering are computed by ones of whose it has."""
+    torch = loaded_torch()
+    averages = torch.nn.functional.avg_pool2d
+    instead: Mapping[Any, Callable[..., Any]] = {torch.cdist: _distances, averages: _averages}
+
+    def call(function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        made = instead[function](*given, **named) if function in instead else NotImplemented
+        return function(*given, **named) if made is NotImplemented else made
+
+    return calling(call)
+
+
+def _distances(x1: Tensor, x2: Tensor, p: float = 2.0, **_: object) -> Tensor:
+    """Of rows, however PyTorch is asked to compute them."""
+    made: Tensor = loaded_torch().linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+    return made
+
+
+def _averages(
+    input: Tensor,  # noqa: A002  (PyTorch's names)
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:  # noqa: ANN401
+    """Convolutions of each channel by ones, over how many pixels count."""
+    torch = loaded_torch()
+    if ceil_mode:
+        return NotImplemented
+    sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else [*kernel_size] * (2 // len(kernel_size))
+    ones = torch.ones(1, 1, *sizes, dtype=input.dtype)
+    planes = input.reshape(-1, 1, *input.shape[-2:])
+
+    def summed(x: Tensor) -> Tensor:
+        made: Tensor = torch.nn.functional.conv2d(x, ones, stride=stride or sizes, padding=padding)
+        return made
+
+    sums, count = summed(planes), divisor_override or sizes[0] * sizes[1]
+    made = sums / (count if count_include_pad or divisor_override else summed(torch.ones_like(planes[:1])))
+    return made.reshape(*input.shape[:-2], *made.shape[-2:])
