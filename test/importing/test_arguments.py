@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -77,6 +79,82 @@ def test_results_are_the_tensors_among_what_is_returned() -> None:
     assert len(found) == 3
     for one, wanted in zip(found, (x + 1, x * 2, x.sum(-1)), strict=True):
         np.testing.assert_allclose(one, wanted.numpy(), rtol=1e-5, atol=1e-6)
+
+
+@dataclass
+class Fields:
+    z: Any
+    loss: Any = None
+    a: Any = None
+
+
+class Named(NamedTuple):
+    z: Any
+    loss: Any = None
+    a: Any = None
+
+
+class Ordered(OrderedDict[str, Any]):
+    """A dictionary of a kind of its own."""
+
+
+@dataclass
+class Both(OrderedDict[str, Any]):
+    """As Hugging Face's outputs are: a dictionary of its fields that aren't None."""
+
+    z: Any = None
+    loss: Any = None
+    a: Any = None
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if (value := getattr(self, each.name)) is not None:
+                self[each.name] = value
+
+
+KINDS = [Fields, Named, Ordered, Both]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_structures_of_results_are_their_fields_in_order(kind: Any) -> None:  # noqa: ANN401
+    import torch
+
+    x = torch.randn(3, 5)
+    module = module_of(lambda x: {"nested": [kind(z=x + 1, a=(x.sum(-1), kind(z=x * 2)))]})
+    found = results(npuflow.from_torch(module, (x,)), x)
+    assert len(found) == 3
+    for one, wanted in zip(found, (x + 1, x.sum(-1), x * 2), strict=True):
+        np.testing.assert_allclose(one, wanted.numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_structures_are_taken_as_they_are(kind: Any) -> None:  # noqa: ANN401
+    import torch
+
+    def scaled(one: Any, factor: float, *, other: Any) -> Tensor:  # noqa: ANN401
+        of = dict if kind is Ordered else lambda value: {name: getattr(value, name) for name in ("z", "a")}
+        assert isinstance(one, kind)
+        first, second = of(one), of(other["in"])
+        return first["z"] * factor + first["a"][0] - second["z"]
+
+    x, y, z = torch.randn(3, 5), torch.randn(3, 1), torch.randn(5)
+    given, named = (kind(z=x, a=[y]), 0.5), {"other": {"in": kind(z=z, a=3)}}
+    module = module_of(scaled)
+    (found,) = results(npuflow.from_torch(module, given, keywords=named), x, y, z)
+    np.testing.assert_allclose(found, module(*given, **named).numpy(), rtol=1e-5, atol=1e-6)
+    assert not module._forward_hooks
+    assert not module._forward_pre_hooks
+
+
+def test_other_objects_are_no_results() -> None:
+    import torch
+
+    class Held:
+        def __init__(self, value: Tensor) -> None:
+            self.value = value
+
+    with pytest.raises(InputError, match="the network returns an object of type Held; hint: return tensors, and lists"):
+        npuflow.from_torch(module_of(lambda x: [Held(x)]), torch.zeros(3))
 
 
 def test_what_is_written_is_counted_among_tensors() -> None:

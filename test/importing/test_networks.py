@@ -200,7 +200,7 @@ def test_types_of_inputs_can_be_given(name: str, types: list[str], shown: str) -
             [],
             "networks.py:15: error: 'product' needs x, y; hint: say the types of its tensors with --inputs",
         ),
-        ("branching", ["4xf32"], "networks.py:32: error: PyTorch cannot export this module: GuardOnDataDependent"),
+        ("branching", ["4xf32"], "networks.py:33: error: PyTorch cannot export this module: GuardOnDataDependent"),
         ("branching", ["4xf32"], "hint: choose between tensors by `torch.where`"),
         ("Zetas", ["4x4xf32"], "error: torch-mlir has no op for 'prims.zeta'"),
         ("failing", [], "networks.py:44: error: the file failed: ValueError: no such weights; hint: run it by Python"),
@@ -208,7 +208,9 @@ def test_types_of_inputs_can_be_given(name: str, types: list[str], shown: str) -
         ("constant", [], "networks.py:1: error: 'constant' is int, no function"),
         ("perceptron", ["3x5xf32"], "networks.py:7: error: PyTorch cannot export this module"),
         ("perceptron", ["3x5xf32"], "hint: see whether PyTorch itself computes it of inputs like these, 3x5 of"),
-        ("product", ["3x5xf32"], "missing a required argument: 'y'; hint: give as many inputs as it takes"),
+        ("product", ["3x5xf32"], "missing a required argument: 'y'; hint: give as many inputs as it takes: x, y"),
+        ("miscalling", ["3xf32"], "networks.py:55: error: PyTorch cannot export this module: TypeError: product()"),
+        ("miscalling", ["3xf32"], "hint: see whether PyTorch itself computes it of inputs like these, 3 of"),
     ],
 )
 def test_what_cannot_be_imported_is_said_at_its_line(name: str, types: list[str], said: str) -> None:

@@ -6,7 +6,7 @@ import importlib.util
 import linecache
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -39,9 +39,23 @@ def place_of_failure(error: BaseException, files: Mapping[str, str]) -> SourceLo
 
 def innermost_line(error: BaseException, files: Mapping[str, str]) -> SourceLocation | None:
     """The last line, on the way to an exception, of modules that come from these files."""
+    return _innermost(error, files.get)
+
+
+def line_outside(error: BaseException, packages: Collection[str]) -> SourceLocation | None:
+    """The last line, on the way to an exception, of what is neither of these packages nor of Python's own."""
+
+    def file_of(module: str) -> str | None:
+        is_own = module and module.partition(".")[0] not in {*packages, *sys.stdlib_module_names}
+        return getattr(sys.modules.get(module), "__file__", None) if is_own else None
+
+    return _innermost(error, file_of)
+
+
+def _innermost(error: BaseException, file_of: Callable[[str], str | None]) -> SourceLocation | None:
     place = None
     for frame, line in traceback.walk_tb(error.__traceback__):
-        file = files.get(frame.f_globals.get("__name__", ""))
+        file = file_of(frame.f_globals.get("__name__", ""))
         if file is not None:
             place = SourceLocation(file, line, text=_line_of(linecache.getline(file, line)))
     return place

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from npuflow.errors import InputError, UsageError, with_hint
 from npuflow.importing.packages import loaded_torch
+from npuflow.importing.structures import PLAIN, opened
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
     from torch.export import ExportedProgram
-
-_PLAIN = (bool, int, float, str, type(None))
 
 
 def positional(inputs: Tensor | Sequence[object]) -> tuple[object, ...]:
@@ -26,16 +26,29 @@ def positional(inputs: Tensor | Sequence[object]) -> tuple[object, ...]:
 def check_inputs(inputs: tuple[object, ...], keywords: Mapping[str, object]) -> None:
     """Raises UsageError for what is neither a tensor nor plain, in whatever lists and dictionaries it is."""
     torch = loaded_torch()
-    for value in torch.utils._pytree.tree_leaves((inputs, dict(keywords))):
-        if not isinstance(value, torch.Tensor) and not isinstance(value, _PLAIN):
+    for value in torch.utils._pytree.tree_leaves(opened((inputs, dict(keywords)))):
+        if not isinstance(value, torch.Tensor) and not isinstance(value, PLAIN):
             what = f"an input is of type {type(value).__name__}"
-            raise UsageError(with_hint(what, "give tensors, numbers, and lists and dictionaries of these"))
+            raise UsageError(with_hint(what, "give tensors, numbers, and lists, dictionaries and dataclasses of these"))
+
+
+def check_call(module: nn.Module, inputs: tuple[object, ...], keywords: Mapping[str, object]) -> None:
+    """Raises InputError where a module takes others, or as many more or less."""
+    try:
+        taken = inspect.signature(module.forward)
+    except ValueError:  # of what isn't written in Python
+        return
+    try:
+        taken.bind(*inputs, **keywords)
+    except TypeError as error:
+        hint = f"give as many inputs as it takes: {', '.join(taken.parameters)}"
+        raise InputError(with_hint(f"the module cannot be called with these inputs: {error}", hint)) from error
 
 
 def types_of(inputs: tuple[object, ...], keywords: Mapping[str, object]) -> str:
     """The sizes and types of the tensors among them, as `3x6 of torch.float32`."""
     torch = loaded_torch()
-    leaves = torch.utils._pytree.tree_leaves((inputs, dict(keywords)))
+    leaves = torch.utils._pytree.tree_leaves(opened((inputs, dict(keywords))))
     tensors = (value for value in leaves if isinstance(value, torch.Tensor))
     return ", ".join(f"{'x'.join(map(str, one.shape)) or 'one'} of {one.dtype}" for one in tensors)
 

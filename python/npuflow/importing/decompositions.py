@@ -25,6 +25,7 @@ from npuflow.importing import (
     windows,
 )
 from npuflow.importing.complex_numbers import without_complex_numbers
+from npuflow.importing.higher_order import without_functions
 from npuflow.importing.packages import loaded_torch
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _OF_PYTORCH = ("aten.isfinite.default", "aten.linalg_norm.default", "aten.linalg
 def decomposed(program: ExportedProgram, as_products: bool = False) -> ExportedProgram:
     """The program in ops that torch-mlir reads, of real numbers; some by more products where that is said."""
     table = dict(_decompositions(as_products))
-    flat = program.run_decompositions(table)
+    flat = without_functions(program, table)
     real = without_complex_numbers(flat)
     return flat if real is flat else real.run_decompositions(table)
 

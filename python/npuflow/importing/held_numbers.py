@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 _MOST = 64
 
 
-def exported(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> ExportedProgram:
-    """A module as a program in which what it reads of small tensors of its own, and doesn't write, are constants."""
-    export = loaded_torch().export.export
+def knowing_numbers(module: nn.Module, export: Callable[[], ExportedProgram]) -> ExportedProgram:
+    """A module's program in which what it reads of small tensors of its own, and doesn't write, are constants."""
     told = _Told(module, frozenset())
     with told.telling():
-        program = export(module, given, dict(named), strict=False)
+        program = export()
     written = told.written()
     if not written:
         return program
     with _Told(module, written).telling():
-        return export(module, given, dict(named), strict=False)
+        return export()
 
 
 class _Told:

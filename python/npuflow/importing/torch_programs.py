@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from npuflow.bindings import ir, load_torch_importer, new_torch_context
 from npuflow.core.passes import ops_of
-from npuflow.errors import InputError, NpuflowError, UsageError, with_hint
-from npuflow.importing.arguments import check_inputs, keep_tensors, positional, types_of
+from npuflow.core.python_files import line_outside
+from npuflow.errors import Diagnostic, InputError, NpuflowError, Severity, UsageError, with_hint
+from npuflow.importing.arguments import check_call, check_inputs, keep_tensors, positional, types_of
 from npuflow.importing.before_export import exportable
 from npuflow.importing.decompositions import decomposed, name_listed_weights
-from npuflow.importing.held_numbers import exported
+from npuflow.importing.derivatives import exported
 from npuflow.importing.input_types import ELEMENTS
 from npuflow.importing.lowering import FROM_TORCH, lower
 from npuflow.importing.module_ways import exportable_modules
 from npuflow.importing.nothing import leave_out_nothing
 from npuflow.importing.packages import first_words, load_package, loaded_torch, quietly
+from npuflow.importing.structures import plain_structures
 from npuflow.importing.uniform import fold_uniform
 from npuflow.importing.updates import hold_buffers, note_updates, open_updates, write_slices
 from npuflow.importing.weights import make_resource_hooks
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
 DEFAULT_NAME = "main"
+_PACKAGES = ("npuflow", "torch", "torch_mlir", "functorch", "sympy", "numpy")
 
 
 def from_torch(
@@ -39,12 +42,12 @@ def from_torch(
 ) -> ir.Module:
     """What a PyTorch module computes of an input, or inputs, like these, as a function of `linalg` on tensors.
 
-    Inputs, and `keywords` by their names, are tensors, and lists and dictionaries of these; numbers are constants of
-    what is computed, and `None` and numbers that a module returns are no results. The module is exported as it stands:
-    `.eval()` leaves dropout out. Its weights are shared, not copied; they must not be changed as long as what is
-    returned is used. `as_products` is for a module that `convert` gives a compute type: images are scaled, linearly or
-    cubically, by products with constant matrices, and transposed convolutions multiply with zeros rather than to join
-    results: f32 has no fast products. Raises InputError for what cannot be exported or lowered.
+    Inputs, and `keywords` by their names, are tensors, and lists, dictionaries and dataclasses of these; numbers are
+    constants of what is computed, and `None` and numbers that a module returns are no results. The module is exported
+    as it stands: `.eval()` leaves dropout out. Its weights are shared, not copied; they must not be changed as long as
+    what is returned is used. `as_products` is for a module that `convert` gives a compute type: images are scaled,
+    linearly or cubically, by products with constant matrices, and transposed convolutions multiply with zeros rather
+    than to join results: f32 has no fast products. Raises InputError for what cannot be exported or lowered.
     """
     torch = load_package("torch", "importing a PyTorch module")
     if not isinstance(module, torch.nn.Module):
@@ -54,9 +57,18 @@ def from_torch(
     given, named = positional(inputs), dict(keywords or {})
     check_inputs(given, named)
     try:
-        with quietly(), torch.no_grad(), exportable(), exportable_modules():
-            program = exported(module, given, named)
+        with (
+            quietly(),
+            torch.no_grad(),
+            exportable(),
+            exportable_modules(),
+            plain_structures(module, given, named) as call,
+        ):
+            program = exported(module, *call)
+    except NpuflowError:
+        raise
     except Exception as error:
+        check_call(module, given, named)
         raise _refused("PyTorch cannot export this module", error, types_of(given, named)) from error
     return from_exported(program, name, as_products=as_products)
 
@@ -146,12 +158,15 @@ def _refuse_random_numbers(program: ExportedProgram) -> None:
 
 
 def _refused(what: str, error: Exception, inputs: str = "") -> InputError:
-    """Tensors' own errors, as of sizes that don't match, are RuntimeErrors; who cannot export something has others."""
+    """At the network's own line, if it is from one.
+
+    A network's own errors, and tensors', as of sizes that don't match, are Python's; who cannot export something has
+    others.
+    """
     hint = "write that part of the network in another way"
-    if inputs and type(error) in (RuntimeError, IndexError, ValueError):
+    if inputs and type(error).__module__ == "builtins":
         hint = f"see whether PyTorch itself computes it of inputs like these, {inputs}; if it does, {hint}"
-    if isinstance(error, TypeError) and "argument" in str(error):
-        hint = "give as many inputs as it takes"
     if "DataDependent" in type(error).__name__:
         hint = "choose between tensors by `torch.where`, where data decides what is computed"
-    return InputError(with_hint(f"{what}: {first_words(error)}", hint))
+    said = with_hint(f"{what}: {first_words(error)}", hint)
+    return InputError(Diagnostic(Severity.ERROR, said, line_outside(error, _PACKAGES)))

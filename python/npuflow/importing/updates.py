@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from npuflow.bindings import ir
 from npuflow.core.argument_attributes import add_argument_attributes
+from npuflow.importing.known_values import known_value
 from npuflow.importing.packages import loaded_torch
 from npuflow.ops.insertions import BECOMES
 
 if TYPE_CHECKING:
-    from torch import fx
     from torch.export import ExportedProgram
 
 
@@ -63,7 +63,7 @@ def write_slices(program: ExportedProgram) -> None:
     for node in [node for node in program.graph.nodes if node.target is put and len(node.args) == 3]:
         target, places, values = node.args
         used = [dim for dim, place in enumerate(places) if place is not None]
-        found = _known(places[used[0]], program) if len(used) == 1 else None
+        found = known_value(places[used[0]], program) if len(used) == 1 else None
         shape = list(target.meta["val"].shape)
         if found is None or found.dim() != 1 or found.is_floating_point() or found.dtype is torch.bool:
             continue
@@ -82,18 +82,6 @@ def write_slices(program: ExportedProgram) -> None:
             if spec.arg.name == node.name:
                 spec.arg.name = made.name
         program.graph.erase_node(node)
-
-
-def _known(node: fx.Node, program: ExportedProgram) -> Any:  # noqa: ANN401  (a tensor, where PyTorch is installed)
-    """What a node computes of constants alone; None where it reads anything else."""
-    if node.op == "placeholder":
-        name = program.graph_signature.inputs_to_lifted_tensor_constants.get(node.name)
-        return None if name is None else program.constants[name]
-    values = {each: _known(each, program) for each in node.all_input_nodes}
-    if node.op != "call_function" or any(value is None for value in values.values()):
-        return None
-    replaced = loaded_torch().fx.node.map_arg
-    return node.target(*replaced(node.args, values.__getitem__), **replaced(node.kwargs, values.__getitem__))
 
 
 def note_updates(function: ir.Operation, updates: Mapping[int, int]) -> None:

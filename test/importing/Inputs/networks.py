@@ -49,3 +49,7 @@ def number() -> int:
 
 
 constant = 7
+
+
+def miscalling(x: Tensor) -> Tensor:
+    return product(x) + 1
