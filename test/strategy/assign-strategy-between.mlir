@@ -1,6 +1,6 @@
 // A part of a function whose pixels, skip and result may stay on the chip: two slots are clearly faster with them there, and cost no
 // more in DRAM. What is chosen among is tested in test_phase_times.py.
-// RUN: npuflow-opt %s --npuflow-assign-strategy=device=npu2 | filecheck %s
+// RUN: npuflow-opt %s --npuflow-assign-strategy=device=npu2 --remarks=npuflow-assign-strategy 2>&1 | filecheck %s
 
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #channel = affine_map<(d0, d1) -> (d0)>
@@ -8,7 +8,8 @@
 #rhs = affine_map<(d0, d1, d2) -> (d2, d1)>
 #sum = affine_map<(d0, d1, d2) -> (d0, d1)>
 
-// What that loses if nothing stays is said beside the work.
+// What that loses if nothing stays is said, also beside the work.
+// CHECK: remark: [npuflow-assign-strategy] is mapped for what parts hand over to stay on the chip: in DRAM, it takes an estimated {{.*}} us more than it has to
 // CHECK-LABEL: func.func @part
 // CHECK-SAME:    npu.work = [{{.*}}lost_in_dram_ns = {{[1-9][0-9]*}} : i64
 // CHECK:         npu.strategy = #npu.strategy<{depth_l1 = 2 : i64

@@ -46,7 +46,7 @@ _WHAT = {
     Decision.ENGINES: "matrix and vector engines work side by side, on different tiles",
     Decision.SPREAD: "parts are spread alike over clusters, which keep what they make and exchange halos",
     Decision.CORES: "parts take fewer cores where each of these is loaded by itself between them",
-    Decision.TRIES: "groups that parts take too long for are tried apart, or as one",
+    Decision.TRIES: "what takes too long is tried otherwise: groups apart or as one, parts mapped for DRAM",
     Decision.PHASES: "all parts are phases of one launch",
     Decision.AHEAD: "descriptors are written while the phase before still works",
     Decision.KEEPING: "programs and descriptors that fit beside others stay for the phases to come",

@@ -54,7 +54,7 @@ class AssignStrategy(Pass):
     `npu.load_seconds` says how long each core that it takes is loaded, that counts as well.
 
     The device is noted on the module as `npu.device`, where later passes find it; what the groups are and how they are
-    mapped, on their function as `npu.work`, for reports.
+    mapped, on their function as `npu.work`, for reports, with what that loses where what parts hand over goes to DRAM.
 
         %r = linalg.matmul ins(...) outs(...)
         %s = linalg.generic ... iterator_types = ["parallel", "reduction"] ins(%x : tensor<256x512xf32>) ...
@@ -106,12 +106,15 @@ class AssignStrategy(Pass):
         numbers = count()
         for function in (*functions, None):  # a matmul may stand in none
             chosen = (*own.get(function, ()), *others.get(function, ()))
+            work = []
             for one, strategy in chosen:
+                lost = one.lost_in_dram(strategy, device)
                 _assign(one, strategy, numbers)
-                for said in choice_remarks(one, strategy, device):
+                for said in choice_remarks(one, strategy, device, lost):
                     context.remark(one.op, said)
+                work.append((one.op, one.sizes, lost))
             if function is not None:
-                note_work(function, [(one.op, one.sizes, one.lost_in_dram(way, device)) for one, way in chosen])
+                note_work(function, work)
         if bundled := next(numbers):
             context.count("bundles", bundled)
         record_device(op, device, self.device)

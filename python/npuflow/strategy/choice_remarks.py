@@ -13,9 +13,14 @@ from npuflow.strategy.work_cycles import conversions
 from npuflow.target import Device
 
 
-def choice_remarks(one: OpenGroup, strategy: Strategy, device: Device) -> Iterator[str]:
-    """A line for each thing that there is to say, what was chosen first."""
+def choice_remarks(one: OpenGroup, strategy: Strategy, device: Device, lost: float) -> Iterator[str]:
+    """A line for each thing that there is to say, what was chosen first; `lost` are the seconds that are in DRAM."""
     yield from (_of_matmul if one.bundle is None else _of_bundle)(one, strategy, device)
+    if lost:
+        yield (
+            "is mapped for what parts hand over to stay on the chip: in DRAM, it takes an estimated"
+            f" {lost * 1e6:.3g} us more than it has to"
+        )
 
 
 def _of_bundle(one: OpenGroup, strategy: Strategy, device: Device) -> Iterator[str]:
