@@ -76,6 +76,23 @@ def test_where_the_place_is_data_the_result_is_a_new_tensor() -> None:
     assert sum(value.bytes for value in plan.values if value.role.value == "result") == CACHE_BYTES + ROW_BYTES
 
 
+def test_places_that_a_deep_network_computes_take_no_time_to_be_found_unknown() -> None:
+    """Each layer reads twice what the one before made: by all ways to it, this would go on for years."""
+    import torch
+
+    class Deep(torch.nn.Module):
+        def forward(self, x: Any) -> Any:  # noqa: ANN401
+            y = x
+            for _ in range(60):
+                y = y + torch.tanh(y)
+            written = x.clone()
+            written[y.argmax(-1)] = 0.0
+            return written
+
+    module = npuflow.from_torch(Deep(), torch.randn(8, 8))
+    assert updates_of(module) == {}
+
+
 def test_caches_of_phases_keep_their_type_and_are_moved_once() -> None:
     compiled = npuflow.compile(
         import_network(f"{CACHES}:Narrow16", (INPUT,)), device="npu2", compute_type="bf16", split=True
