@@ -98,8 +98,8 @@ class OpenGroup:
         """The seconds that a strategy takes more than the best if what parts hand over doesn't stay on the chip."""
         if self.bundle is None or device.home_level is None or not self._part(device).between:
             return 0.0
-        given = self.given_on(strategy.array)
-        best = best_of_bundle(self.bundle, self.group, device, given, lacked_by(self.op))
+        # On any array: that was asked for already, to choose.
+        best = best_of_bundle(self.bundle, self.group, device, self.given, lacked_by(self.op))
         return max(0.0, self._seconds(strategy, device) - self._seconds(best, device))
 
     def _best(self, device: Device, array: Array | None) -> Strategy | tuple[Obstacle, ...]:
