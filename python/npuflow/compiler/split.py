@@ -124,7 +124,7 @@ class _Compilation:
     divided: dict[str, PreparedFunction] = field(default_factory=dict)
     undivided: dict[str, list[InputError]] = field(default_factory=dict)
     loads: Mapping[str, float] = field(default_factory=dict)
-    moved: Mapping[str, MovedPart] = field(default_factory=dict)
+    moved: dict[str, MovedPart] = field(default_factory=dict)
     known: KnownResidents = field(default_factory=KnownResidents)
     normalised: dict[str, PreparedFunction] = field(default_factory=dict)
 
@@ -320,8 +320,7 @@ class _Compilation:
             if not loads:
                 break
             other = self._told(name, loads, self.moved)
-            found = None if other is None else other.sequence(name)
-            if other is None or found is None or found.seconds >= before.seconds:
+            if other is None or (found := other.sequence(name)).seconds >= before.seconds:
                 break
             self._replace(name, other)
             gains_much, before = found.seconds <= _CLEARLY * before.seconds, found
@@ -349,7 +348,6 @@ class _Compilation:
             is_better = found.seconds < best.seconds
             if is_better:
                 self._replace(name, other)
-                self.moved = {**self.moved, **told}
                 best = found
             if len(faster) == len(told) or not (is_better or is_first):
                 break
@@ -359,7 +357,7 @@ class _Compilation:
     def _told(self, name: str, loads: Mapping[str, float], moved: Mapping[str, MovedPart]) -> _Compilation | None:
         """Another compilation of a function whose parts know this; None where they take as long as they did."""
         attempt, other = self.attempts[name], self._apart(self.taken - self.cuts[name].kinds.keys())
-        other.loads, other.moved = loads, moved
+        other.loads, other.moved = loads, {**moved}
         fits = other.fits_in_parts(other.begun(attempt.source, attempt))
         return other if fits and other.times(name) != self.times(name) else None
 
@@ -421,11 +419,13 @@ class _Compilation:
         """Has no parts of a function."""
         for part in self.cuts[name].kinds:
             del self.functions[part]
+            self.moved.pop(part, None)
         self.taken.difference_update(self.cuts[name].kinds)
 
     def _take(self, name: str, other: _Compilation, reason: str) -> None:
         """Takes another one's parts of a function, and what was said of them."""
         self.functions |= other.functions
+        self.moved |= other.moved
         self.attempts[name] = other.attempts[name]
         self._keep(name, other.cuts[name], reason)
         self._say(other.sink.diagnostics)
