@@ -6,7 +6,8 @@ this process to run into, so that a defect is seen where it can be looked at.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import os
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from npuflow.bindings import ir
@@ -18,10 +19,9 @@ from npuflow.compiler.sources import bytecode_of, first_alike
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
 from npuflow.core.pipeline_text import PassNest
-from npuflow.dialect.context import new_context
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of
-from npuflow.execute.sandbox import chunks, side_by_side
+from npuflow.execute.sandbox import in_turns
 from npuflow.strategy.choose import CHOSEN
 
 
@@ -36,16 +36,6 @@ class Unit:
     once: bool = False
     refusal: InputError | None = None
     is_part: bool = False
-
-
-@dataclass(frozen=True)
-class _Task:
-    """A unit as data."""
-
-    bytecode: bytes
-    once: bool
-    refusal: InputError | None
-    is_part: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,25 +83,22 @@ class UnitCompiler:
 
     def compile_anew(self, units: Sequence[Unit]) -> list[UnitOutcome]:
         """What each unit gave, whatever was compiled before; it is forgotten."""
-        if self.jobs == 1 or len(units) < 2:
-            return [_compiled(unit, self.how, self.sink) for unit in units]
+        parent = os.getpid()
 
-        def sent(tasks: Sequence[_Task]) -> tuple[list[_Sent], Mapping[Hashable, object]]:
+        def outcomes(some: Iterator[int]) -> tuple[dict[int, UnitOutcome | _Sent], Mapping[Hashable, object]]:
             before = frozenset(CHOSEN.questions)
-            return [_sent(task, self.how, self.sink) for task in tasks], CHOSEN.beyond(before)
+            found = {number: _compiled(units[number], self.how, self.sink) for number in some}
+            sent = {number: each if os.getpid() == parent else _sent(each) for number, each in found.items()}
+            return sent, CHOSEN.beyond(before)
 
-        pieces = chunks(units, self.jobs)
-        tasks = [[_task_of(unit) for unit in piece] for piece in pieces]
-        answers = side_by_side(sent, tasks, self.jobs, "compiling")
-        found: list[UnitOutcome] = []
-        for piece, answer in zip(pieces, answers):
-            if answer is None:
-                found += [_compiled(unit, self.how, self.sink) for unit in piece]
-            else:
-                own, chosen = answer
-                CHOSEN.learn(chosen)  # whoever compiles them again, on fewer cores say, asks much of it again
-                found += [_received(sent, unit.module.context) for unit, sent in zip(piece, own)]
-        return found
+        found: dict[int, UnitOutcome] = {}
+        for made, chosen in in_turns(outcomes, range(len(units)), self.jobs, "compiling"):
+            CHOSEN.learn(chosen)  # whoever compiles them again, on fewer cores say, asks much of it again
+            for number, one in made.items():
+                found[number] = _received(one, units[number].module.context) if isinstance(one, _Sent) else one
+        missing = (number for number in range(len(units)) if number not in found)
+        found |= {number: _compiled(units[number], self.how, self.sink) for number in missing}
+        return [found[number] for number in range(len(units))]
 
 
 def _how_of(unit: Unit, how: How) -> How:
@@ -135,16 +122,10 @@ def _compiled(unit: Unit, how: How, sink: DiagnosticSink) -> UnitOutcome:
     return UnitOutcome(function, tuple(own.diagnostics))
 
 
-# In a process of its own
+# From one process to another
 
 
-def _task_of(unit: Unit) -> _Task:
-    return _Task(bytecode_of(unit.module), unit.once, unit.refusal, unit.is_part)
-
-
-def _sent(task: _Task, how: How, sink: DiagnosticSink) -> _Sent:
-    unit = Unit(parse(task.bytecode, new_context()), task.once, task.refusal, task.is_part)
-    outcome = _compiled(unit, how, sink)
+def _sent(outcome: UnitOutcome) -> _Sent:
     if isinstance(outcome.found, InputError):
         return _Sent(outcome)
     return _Sent(outcome, bytecode_of(outcome.found.compiled.module))

@@ -13,9 +13,10 @@ import select
 import signal
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,9 +33,10 @@ Value = TypeVar("Value")
 # How often a child's memory is looked at; a core fills some 100 MB in that time.
 _GLANCE_SECONDS = 0.02
 
-_NOT_STARTED = -1
 # So many times does a process get work: often enough to end together, seldom enough to begin quickly.
 _TURNS = 4
+# Of the number of a thing whose turn it is.
+_TURN_BYTES = array("I").itemsize
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,12 @@ class _ChildScope:
             self._children.add(child)
         return child
 
-    def end(self, child: int) -> int:
-        """Kills a child, unless it has ended, and what it started; its exit code, or the negative signal."""
+    def end(self, child: int) -> None:
+        """Kills a child, unless it has ended, and what it started."""
         with self._lock:
             kill(child)
-            _, status = os.waitpid(child, 0)
+            os.waitpid(child, 0)
             self._children.remove(child)
-        return os.waitstatus_to_exitcode(status)
 
     def close(self) -> None:
         with self._lock:
@@ -103,20 +104,28 @@ def chunks(things: Sequence[Value], jobs: int) -> list[Sequence[Value]]:
     return [things[first : first + size] for first in range(0, len(things), size)]
 
 
-def side_by_side(action: Callable[[Thing], Value], things: Sequence[Thing], jobs: int, what: str) -> list[Value | None]:
-    """What an action gives for each thing, in a child of its own, up to `jobs` at once; None where one failed.
+def in_turns(action: Callable[[Iterator[Thing]], Value], things: Sequence[Thing], jobs: int, what: str) -> list[Value]:
+    """What an action gives in each of up to `jobs` processes, which take turns at things; this one's comes first.
 
-    No limits hold there. What fails is left for this process to run into, where it can be looked at.
+    Each has the next thing once it is done with the one before, and knows what it found for that. No limits hold. What
+    forks were handed that fail is missing, for this process to run into, where it can be looked at.
     """
+    with _shared_file() as turns, limited(UNLIMITED), ExitStack() as forks:
+        turns.write(array("I", range(len(things))).tobytes())
+        turns.seek(0)
 
-    def in_child(thing: Thing) -> Value | None:
-        try:
-            return run_in_child(lambda: action(thing), what)
-        except Exception:  # noqa: BLE001  (it is met again where its traceback shows)
-            return None
+        def handed() -> Iterator[Thing]:
+            while turn := os.read(turns.fileno(), _TURN_BYTES):  # the place in a file is one for all forks
+                yield things[array("I", turn)[0]]
 
-    with limited(UNLIMITED), beside(jobs) as pool:
-        return list(pool.map(in_child, things))
+        others = [
+            forks.enter_context(_forked(lambda: action(handed()), what)) for _ in range(1, min(jobs, len(things)))
+        ]
+        found = [action(handed())]
+        for other in others:
+            with suppress(Exception):
+                found.append(other())
+    return found
 
 
 def _adopt(context: Context) -> None:
@@ -131,6 +140,13 @@ def run_in_child(action: Callable[[], Value], what: str) -> Value:
     Raises LimitError where it takes too much, ProgramFailedError where it crashes. The fork has none of our other
     threads: `action` must not wait for them, nor import what is not imported yet.
     """
+    with _forked(action, what) as found:
+        return found()
+
+
+@contextmanager
+def _forked(action: Callable[[], Value], what: str) -> Iterator[Callable[[], Value]]:
+    """The same while the block runs; what it is handed waits for the fork, which doesn't outlive the block."""
     with _shared_file() as file:
 
         def body() -> None:
@@ -141,16 +157,20 @@ def run_in_child(action: Callable[[], Value], what: str) -> Value:
             pickle.dump(outcome, file, pickle.HIGHEST_PROTOCOL)
             file.flush()
 
-        _check(_supervise(body, what), what)
-        try:
-            file.seek(0)
-            value, error = pickle.load(file)
-        except Exception as spoiled:
-            raise ProgramFailedError(f"{what} ended without a result") from spoiled
-    if error is not None:
-        raise error
-    result: Value = value
-    return result
+        def found() -> Value:
+            _check(ended(), what)
+            try:
+                file.seek(0)
+                value, error = pickle.load(file)
+            except Exception as spoiled:
+                raise ProgramFailedError(f"{what} ended without a result") from spoiled
+            if error is not None:
+                raise error
+            result: Value = value
+            return result
+
+        with _supervised(body, what) as ended:
+            yield found
 
 
 def run_program(command: Sequence[str], given: bytes, what: str, environment: Mapping[str, str]) -> Ended:
@@ -164,7 +184,8 @@ def run_program(command: Sequence[str], given: bytes, what: str, environment: Ma
                 os.dup2(file.fileno(), number)
             os.execve(command[0], list(command), dict(environment))
 
-        code = _supervise(body, what)
+        with _supervised(body, what) as ended:
+            code = ended()
         for file in (stdout, stderr):
             file.seek(0)
         return Ended(code, stdout.read(), stderr.read())
@@ -175,18 +196,23 @@ def _shared_file() -> BinaryIO:
     return os.fdopen(os.memfd_create("npuflow"), "w+b")
 
 
-def _supervise(body: Callable[[], None], what: str) -> int:
-    """Runs `body` in a child; its exit code."""
-    scope, child = _scope.get(), 0
-    inherited_bytes = _own_bytes("self")
-    try:
+@contextmanager
+def _supervised(body: Callable[[], None], what: str) -> Iterator[Callable[[], int]]:
+    """A child that runs `body` beside the block; what that is handed waits for its exit code, or negative signal."""
+    scope, inherited_bytes = _scope.get(), _own_bytes("self")
+    with ExitStack() as ends:
         with signals_held():
             child = scope.start(body)
-        with removed_at_end(lambda: kill(child)):
+            ends.callback(scope.end, child)
+        ends.enter_context(removed_at_end(lambda: kill(child)))
+
+        def ended() -> int:
             _watch(child, inherited_bytes, what, limits_in_force())
-    finally:
-        code = scope.end(child) if child else _NOT_STARTED
-    return code
+            found = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+            assert found is not None
+            return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+
+        yield ended
 
 
 def _watch(child: int, inherited_bytes: int, what: str, limits: Limits) -> None:
