@@ -20,6 +20,8 @@ from npuflow.simulate.tile_pieces import TilePieces
 from npuflow.target import load_device
 
 NPU2 = load_device("npu2")
+# Of 256 columns of i32, among eight tiles.
+PIECES = TilePieces(tuple(range(8)), 128)
 MATMUL = """
 func.func @f(%x: tensor<{m}x64xi8>, %w: tensor<64x{n}xi8>) -> tensor<{m}x{n}xi32> {{
   %zero = arith.constant 0 : i32
@@ -53,7 +55,7 @@ def test_results_are_the_same_and_stay_in_the_tiles(m: int, n: int, said: str) -
     result = function.results[0]
     found = pieces_in_place(function.program, NPU2, result)
     assert found == TilePieces(tuple(range(n // 32)), 32 * 4)
-    moved = in_place(function.program, NPU2, result)
+    moved = in_place(function.program, NPU2, result, found)
     random = np.random.default_rng(0)
     inputs = [random.integers(-128, 128, spec.shape).astype(np.int8) for spec in function.signature.inputs]
     run = execute_function(function.at_home(moved), inputs)
@@ -64,7 +66,7 @@ def test_results_are_the_same_and_stay_in_the_tiles(m: int, n: int, said: str) -
 
 def test_takes_no_longer_and_needs_no_task() -> None:
     function = matmul(256, 256, "grid = [4, 8], tile_l2 = [128, 256, 64], tile_l1 = [32, 32, 64]")
-    moved = in_place(function.program, NPU2, function.results[0])
+    moved = in_place(function.program, NPU2, function.results[0], PIECES)
     before, after = simulate(function.program), simulate(moved.program)
     assert after.cycles < before.cycles
     names = {engine.name for engine in moved.program.engines}
@@ -78,14 +80,14 @@ def test_what_columns_share_otherwise_goes_another_way() -> None:
     uneven = matmul(128, 200, "grid = [4, 8], tile_l2 = [128, 256, 64], tile_l1 = [32, 32, 64]")
     assert pieces_in_place(uneven.program, NPU2, uneven.results[0]) is None
     with pytest.raises(NotAtHomeError, match="no result"):
-        in_place(uneven.program, NPU2, uneven.arguments[0])
+        in_place(uneven.program, NPU2, uneven.arguments[0], PIECES)
 
 
 def test_half_a_pack_of_rows_is_no_pattern() -> None:
     """Cores send packs of 8x8, of which the last has 4 rows."""
     function = matmul(60, 256, "grid = [4, 8], tile_l2 = [128, 256, 64], tile_l1 = [32, 32, 64]")
     with pytest.raises(NotAtHomeError, match="no pattern"):
-        in_place(function.program, NPU2, function.results[0])
+        in_place(function.program, NPU2, function.results[0], PIECES)
 
 
 def test_places_and_back() -> None:
@@ -107,4 +109,4 @@ def test_blocks_that_nobody_takes_are_not_made_again_and_again() -> None:
     """Of three blocks, three rows of cores have nothing of the last."""
     function = matmul(288, 256, "grid = [4, 8], tile_l2 = [128, 256, 64], tile_l1 = [32, 32, 64]")
     with pytest.raises(NotAtHomeError, match="nobody takes"):
-        in_place(function.program, NPU2, function.results[0])
+        in_place(function.program, NPU2, function.results[0], PIECES)

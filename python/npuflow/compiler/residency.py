@@ -6,7 +6,7 @@ no longer than with everything in DRAM.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -98,10 +98,14 @@ class _Residents:
     # What may stay
 
     def _ask_what_may_stay(self) -> None:
-        """Asks ahead what homes cost, of one of the tensors that phases move alike."""
-        between = [value for value in plan_of(self.calls).values if value.role is ValueRole.BETWEEN]
-        unlike = {self.phases.likeness(value): value for value in between}
-        self.ahead.ask([partial(self._look_at, value) for value in unlike.values()], self.phases.answers)
+        """Asks ahead what homes cost, of one of the tensors that phases move alike; what else is found is forgotten."""
+        other, asks = _Residents(self.phases, self.ahead), dict[tuple[Hashable, bool], Callable[[], None]]()
+        for value in plan_of(self.calls).values:
+            if value.role is ValueRole.BETWEEN:
+                asks[self.phases.likeness(value), False] = partial(other._look_at, value)
+            if len(self.phases.reads(value.number)) > 1:
+                asks[self.phases.likeness(value), True] = partial(other._look_at_shared, value)
+        self.ahead.ask([*asks.values()], self.phases.answers)
 
     def _look_at(self, value: PlannedValue) -> None:
         """Notes in which ways a tensor may stay, or why it can't."""
@@ -148,11 +152,11 @@ class _Residents:
         return self._candidate(value, own, (own.columns,))
 
     def _gains(self, phase: int, number: int, slabs: HomeSlabs) -> bool:
-        try:
-            return self.phases.late_in(phase, self.phases.moved(phase, {number: slabs})) <= 0
-        except NotAtHomeError as error:
-            self.reasons[number] = str(error)
+        late = self.phases.late_with(phase, {number: slabs})
+        if isinstance(late, str):
+            self.reasons[number] = late
             return False
+        return late.seconds <= 0
 
     def _in_place(self, value: PlannedValue) -> list[HomeCandidate]:
         """A tensor in the tiles that collect it, if it can stay there."""

@@ -197,7 +197,8 @@ class TilePhases(HomePhases):
             move = brought_in_place if way.brings else read_in_place
             more = move(before.program, self.device, way.tensor)
         elif way.in_place and way.side is Side.IN:
-            more = in_place(before.program, self.device, way.tensor)
+            pieces = TilePieces(way.columns, way.piece_bytes)
+            more = in_place(before.program, self.device, way.tensor, pieces)
         else:
             slabs = self._slabs(part, before, way, used)
             used |= {(way.side, slab.column, number) for slab in slabs for number in slab.channels}

@@ -50,10 +50,10 @@ def pieces_in_place(program: Program, device: Device, tensor: str) -> TilePieces
         return None
 
 
-def in_place(program: Program, device: Device, tensor: str) -> AtHome:
-    """The program with a result that stays where it is made; raises NotAtHomeError where it can't."""
+def in_place(program: Program, device: Device, tensor: str, pieces: TilePieces) -> AtHome:
+    """The program with a result that stays where it is made, in such pieces; raises NotAtHomeError where it can't."""
     try:
-        return _InPlace(program, device, tensor).moved()
+        return _InPlace(program, device, tensor).moved(pieces)
     except NotTaskByTaskError as error:
         raise NotAtHomeError(str(error)) from error
 
@@ -108,14 +108,14 @@ class _InPlace(TensorInTiles):
 
     # The program
 
-    def moved(self) -> AtHome:
+    def moved(self, pieces: TilePieces) -> AtHome:
         bodies: dict[str, Sequence[FlatStep]] = {**self.taken.left, **dict.fromkeys(self.collected, ())}
         done: list[str] = []
         chains: list[HomeChain] = []
         for name, blocks in self.collected.items():
             chains += whole_chains(self.program, self.device, self.engines[name], ())
             for writer in self.writers[blocks[0].buffer.buffer]:
-                ways = self._ways(writer, blocks)
+                ways = self._ways(writer, blocks, pieces)
                 received = [way.received for _, way in ways if way is not None]
                 done.append(f"{self.tensor} of {writer.name} done")
                 bodies[writer.name] = (*received, FlatRelease(done[-1]))
@@ -140,7 +140,9 @@ class _InPlace(TensorInTiles):
         """By stream, who sends on it."""
         return {one.name: self.engines[one.sender] for one in self.program.streams}
 
-    def _ways(self, writer: FlatEngine, blocks: Sequence[_Collected]) -> list[tuple[FlatSend, _CoreWay | None]]:
+    def _ways(
+        self, writer: FlatEngine, blocks: Sequence[_Collected], pieces: TilePieces
+    ) -> list[tuple[FlatSend, _CoreWay | None]]:
         """What cores send to a channel, as many transfers for each block, each with its way into the tensor."""
         received = [step for step in unrolled(writer.body) if isinstance(step, FlatReceive)]
         each, rest = divmod(len(received), len(blocks))
@@ -151,9 +153,9 @@ class _InPlace(TensorInTiles):
         if len(sends) != len(received):
             raise NotAtHomeError("cores send it in other transfers than arrive")
         pairs = enumerate(zip(sends, received))
-        return [(sent, self._way(sent, step, blocks[number // each])) for number, (sent, step) in pairs]
+        return [(sent, self._way(sent, step, blocks[number // each], pieces)) for number, (sent, step) in pairs]
 
-    def _way(self, send: FlatSend, receive: FlatReceive, block: _Collected) -> _CoreWay | None:
+    def _way(self, send: FlatSend, receive: FlatReceive, block: _Collected, pieces: TilePieces) -> _CoreWay | None:
         """From a core's memory into the tensor, without what is beyond its edges; None where all is.
 
         What is a whole turn of pieces further in the tensor is so in each slab: such transfers are looked at once.
@@ -161,10 +163,10 @@ class _InPlace(TensorInTiles):
         sent, received, tensor = send.access, receive.access, block.tensor
         if sent.limits or received.limits:
             raise NotAtHomeError("cores send it without what is beyond its edges")
-        turn = self.pieces.piece_bytes // received.element_bytes * len(self.pieces.columns)
+        turn = pieces.piece_bytes // received.element_bytes * len(pieces.columns)
         turns, rest = divmod(tensor.offset.constant, turn)
         first = replace(tensor, offset=FlatAffine(rest))
-        found = _both_ends(_Ends.of(sent, received, _Collected(block.buffer, first), self.pieces, self.most_dims))
+        found = _both_ends(_Ends.of(sent, received, _Collected(block.buffer, first), pieces, self.most_dims))
         if found is None:
             return None
         own, there = found

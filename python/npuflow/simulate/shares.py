@@ -29,11 +29,23 @@ class Share:
     period: int = 0
 
 
-# As with what it is a part of: a tensor's transfers are asked about in one program after the other.
-@lru_cache(maxsize=8192)
 def part_of(access: FlatAccess, share: Share) -> FlatAccess | None:
     """A share of an access as one; None where that is none."""
-    whole = access if access.limits else _joined(access)
+    found = _pattern_of(access.sizes, access.strides, access.limits, share)
+    if found is None:
+        return None
+    offset = FlatAffine(access.offset.constant + found.offset.constant, access.offset.coefficients)
+    return replace(access, sizes=found.sizes, strides=found.strides, offset=offset, limits=found.limits)
+
+
+# Wherever it begins: a tensor's transfers are asked about in one program after the other, and most are alike.
+@lru_cache(maxsize=8192)
+def _pattern_of(
+    sizes: tuple[int, ...], strides: tuple[int, ...], limits: tuple[FlatLimit, ...], share: Share
+) -> FlatAccess | None:
+    """The same of an access of this pattern that begins at 0."""
+    access = FlatAccess("", sizes, strides, 1, limits=limits)
+    whole = access if limits else _joined(access)
     begin, end = share.row * share.first, share.row * (share.first + share.count)
     if share.period:
         periods = _with_rows(whole, share.period)
