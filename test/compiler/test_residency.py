@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files
@@ -16,7 +17,7 @@ from judges import JUDGE
 
 import npuflow
 from npuflow.compiler.compiled import Sequence
-from npuflow.compiler.home_phases import HomeSlabs, Ways
+from npuflow.compiler.home_phases import HomeSlabs, LatePhase, Ways
 from npuflow.compiler.port_phases import PortPhases
 from npuflow.compiler.sequence import execute_sequence
 from npuflow.compiler.tile_phases import TilePhases
@@ -242,14 +243,14 @@ def test_what_is_brought_lies_where_nobody_writes() -> None:
 
 def test_one_that_reads_it_otherwise_goes_on_reading_dram(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of three readers the last can't read in place, nor has it channels: the second gains alone."""
-    moved = TilePhases.moved
+    late_with = TilePhases.late_with
 
-    def not_the_last(self: TilePhases, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
+    def not_the_last(self: TilePhases, phase: int, homes: Mapping[int, HomeSlabs]) -> LatePhase | str:
         if phase == 4 and any(slabs.brought is not None and 4 in slabs.readers for slabs in homes.values()):
-            raise NotAtHomeError("it can't")
-        return moved(self, phase, homes)
+            return "it can't"
+        return late_with(self, phase, homes)
 
-    monkeypatch.setattr(TilePhases, "moved", not_the_last)
+    monkeypatch.setattr(TilePhases, "late_with", not_the_last)
     compiled = npuflow.compile(recurrent(), "npuflow-stream-k{fuse=false}", device="npu2", split=True, jobs=1)
     (sequence,) = compiled.sequences
     assert [value.stays for value in sequence.plan.kept] == [(0, 2)]
@@ -423,12 +424,13 @@ def test_programs_of_phases_that_are_alike_are_made_once(monkeypatch: pytest.Mon
     assert len(narrow) < len(wanted) / 2
 
 
-def test_what_homes_cost_is_found_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left for this one are the programs that are chosen, and what these are made of."""
+def test_what_homes_cost_is_found_by_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left for this one are a part of them, and the programs that are chosen."""
     made, make = list[tuple[str, Ways]](), TilePhases.made
 
     def counted(self: TilePhases, name: str, ways: Ways) -> AtHome:
         made.append((name, ways))
+        time.sleep(0.01)  # so that the other process has its turns
         return make(self, name, ways)
 
     monkeypatch.setattr(TilePhases, "made", counted)
@@ -441,7 +443,7 @@ def test_what_homes_cost_is_found_in_other_processes(monkeypatch: pytest.MonkeyP
         counts.append(len(made))
     assert plans[0] == plans[1]
     assert sequence.plan.resident_bytes > 0
-    assert counts[1] < counts[0] / 2
+    assert counts[1] < counts[0]
 
 
 def test_channels_that_nobody_takes_make_phases_faster() -> None:

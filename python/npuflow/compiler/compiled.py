@@ -77,7 +77,7 @@ class Function:
 
     def simulate(self, *, trace: bool = False) -> RunResults:
         """Times the function; no data moves."""
-        return simulate_function(self.compiled, trace=trace)
+        return simulate_function(self.compiled, trace=True) if trace else self.compiled.run
 
     def execute(self, *inputs: Array) -> tuple[Array, ...]:
         """The function's results on these arrays, through the simulated array."""
@@ -182,8 +182,7 @@ class Sequence:
         changes = phase_changes(calls, self.decided)
         is_ahead = {Decision.AHEAD, Decision.TASKS} <= self.decided
         tasks = tasks_ahead(calls, changes) if is_ahead else BegunPhases({}, [NO_TASKS for _ in changes])
-        ready = {name: self.compiled.parts[name].begun(own) for name, own in tasks.parts.items()}
-        parts = {part.name: replace(part, compiled=ready.get(part.name, part.compiled)) for part in self.parts}
+        parts = {part.name: replace(part, compiled=tasks.parts.get(part.name, part.compiled)) for part in self.parts}
         begun = tuple(replace(one, tasks=own) for one, own in zip(changes, tasks.writes, strict=True))
         return replace(self._with(self.compiled.calls, parts, self.decided, self.away), changes=begun)
 

@@ -80,7 +80,7 @@ class CompiledFunction:
 
     def __getstate__(self) -> dict[str, object]:
         """What of it is data: another process gets it without its IR, and adds its own (`with_ir`)."""
-        return {name: value for name, value in vars(self).items() if name not in ("op", "module")}
+        return {name: value for name, value in vars(self).items() if name not in ("op", "module", "run")}
 
     def with_ir(self, op: ir.Operation, module: ir.Module) -> CompiledFunction:
         return replace(self, op=op, module=module)
@@ -123,6 +123,11 @@ class CompiledFunction:
     def descriptors_left(self) -> Mapping[int, int]:
         """The descriptors beside DRAM that it doesn't need, by column."""
         return descriptors_left(self.program, self.device) if self.tasks is None else self.tasks.left
+
+    @cached_property
+    def run(self) -> RunResults:
+        """How long it takes, and why, found once."""
+        return simulate(self.program)
 
     @cached_property
     def launch_cycles(self) -> int:

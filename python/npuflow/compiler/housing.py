@@ -69,6 +69,7 @@ class HomeSearch:
     def feasible(self, housed: Housing) -> dict[int, TensorHome]:
         """Where a phase can't have all its tensors at home together, one of them is elsewhere, or nowhere."""
         found, phases = dict(housed), range(len(self.phases.calls.calls))
+        self._ask(housed, [housed])
         for phase in phases:
             found = self._running(phase, found)
         # One that is elsewhere may be in the way in an earlier phase.
@@ -120,7 +121,7 @@ class HomeSearch:
 
     def _in_place_of_others(self, number: int, housed: Housing) -> Iterator[dict[int, TensorHome]]:
         """A tensor that has no home, with one that is in its way elsewhere, or nowhere."""
-        near = self._near(number, [each for each, one in housed.items() if not one.way.brought])
+        near = self._in_its_way(number, housed)
         for each in (number, *near):
             self._look_for_more(each)
         for other in near:
@@ -132,6 +133,15 @@ class HomeSearch:
                 alone = {**rest, number: one}
                 yield alone
                 yield from list(self._otherwise(other, alone))[:_MOST_TOGETHER]
+
+    def looked_for(self, housed: Housing) -> frozenset[int]:
+        """The tensors that other ways are looked for where those without a home have none that is free."""
+        alone = [number for number in self.ways if number not in housed]
+        return frozenset(each for number in alone for each in (number, *self._in_its_way(number, housed)))
+
+    def _in_its_way(self, number: int, housed: Housing) -> list[int]:
+        """The tensors at home that phases move which move one, but for what is brought."""
+        return self._near(number, [each for each, one in housed.items() if not one.way.brought])
 
     def _look_for_more(self, number: int) -> None:
         self.ways[number] += [way for found in self.more[number] for way in found]

@@ -6,7 +6,7 @@ no longer than with everything in DRAM.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -106,6 +106,18 @@ class _Residents:
             if len(self.phases.reads(value.number)) > 1:
                 asks[self.phases.likeness(value), True] = partial(other._look_at_shared, value)
         self.ahead.ask([*asks.values()], self.phases.answers)
+
+    def _ask_more(self, numbers: Collection[int]) -> None:
+        """Asks ahead what all ways of some tensors cost, of one of those that are alike."""
+        other = _Residents(self.phases, self.ahead)
+        values = [value for value in plan_of(self.calls).values if value.role is ValueRole.BETWEEN]
+        unlike = {self.phases.likeness(value): value for value in values if value.number in numbers}
+        self.ahead.ask([partial(other._look_at_all, value) for value in unlike.values()], self.phases.answers)
+
+    def _look_at_all(self, value: PlannedValue) -> None:
+        """Notes all ways in which a tensor may stay."""
+        self._look_at(value)
+        self.ways[value.number] += [way for found in self.more[value.number] for way in found]
 
     def _look_at(self, value: PlannedValue) -> None:
         """Notes in which ways a tensor may stay, or why it can't."""
@@ -218,24 +230,24 @@ class _Residents:
         """Programs of phases, with what stays."""
         search = HomeSearch(self.phases, self.ways, self.more, self.ahead)
         first = {number: TensorHome(chosen.ways[number], home) for number, home in chosen.homes.items()}
-        housed = search.improved(search.feasible(first))
+        fitting = search.feasible(first)
+        self._ask_more(search.looked_for(fitting))
+        housed = search.improved(fitting)
         self.reasons.update(search.reasons)
         own = {phase: search.own(phase, housed) for phase in range(len(self.calls.calls))}
-        programs = {phase: self.phases.moved(phase, homes) for phase, homes in own.items() if homes}
-        self._ask_widened(programs, own)
-        programs = {phase: self.phases.widened(phase, moved, own[phase]) for phase, moved in programs.items()}
+        own = {phase: homes for phase, homes in own.items() if homes}
+        if self.phases.widens:
+            unlike = {self.phases.question(phase, homes): phase for phase, homes in own.items()}
+            self.ahead.ask([partial(self._program, n, own[n]) for n in unlike.values()], self.phases.answers)
+        programs = {phase: self._program(phase, homes) for phase, homes in own.items()}
         calls = tuple(self._housed(phase, housed) for phase in range(len(self.calls.calls)))
         saved = sum(one.way.saved_bytes for one in housed.values())
         reasons = {number: why for number, why in self.reasons.items() if number not in housed}
         return Resident(replace(self.calls, calls=calls), programs, reasons, chosen.bound_bytes, saved)
 
-    def _ask_widened(self, programs: Mapping[int, AtHome], own: Mapping[int, Mapping[int, HomeSlabs]]) -> None:
-        """Asks ahead by how many channels phases are fastest, of one of those that are alike."""
-        unlike = {}
-        for phase, moved in programs.items() if self.phases.widens else ():
-            alike = self.calls.calls[phase].name, self.phases.ways(phase, own[phase])
-            unlike[alike] = partial(self.phases.widened, phase, moved, own[phase])
-        self.ahead.ask([*unlike.values()], self.phases.answers)
+    def _program(self, phase: int, homes: Mapping[int, HomeSlabs]) -> AtHome:
+        """A phase's program with all that stays, by as many channels as are fastest."""
+        return self.phases.widened(phase, self.phases.moved(phase, homes), homes)
 
     def _housed(self, phase: int, housed: Housing) -> Call:
         """A phase's call, with what stays of what it makes, brings and finds."""

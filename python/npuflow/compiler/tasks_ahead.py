@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from npuflow.compiler.compiled_function import CompiledFunction, simulate_function
+from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.network.phases import Writes
 from npuflow.network.set_up import NO_TASKS, PhaseChange, SetUp, TaskWrites, Waiting
 from npuflow.simulate.platform import Platform, Side
-from npuflow.simulate.program import Program
 from npuflow.simulate.results import RunResults
-from npuflow.simulate.run import cycles_of_run
 from npuflow.simulate.tasks_ahead import TasksAhead, descriptors_left, set_ahead
 from npuflow.target import Device, SharedBy
 
@@ -45,7 +43,7 @@ def _with_channels_left(results: RunResults, device: Device) -> frozenset[int]:
 class BegunPhases:
     """The parts that begin with tasks that are set up, by name, and what of that is written in front of each call."""
 
-    parts: Mapping[str, TasksAhead]
+    parts: Mapping[str, CompiledFunction]
     writes: Sequence[TaskWrites]
 
 
@@ -77,7 +75,7 @@ class _Phases:
 
     calls: Sequence[CompiledFunction]
     changes: Sequence[PhaseChange]
-    found: dict[str, TasksAhead] = field(default_factory=dict)
+    found: dict[str, CompiledFunction] = field(default_factory=dict)
     waits: dict[str, Waiting] = field(default_factory=dict)
     written: dict[int, TaskWrites] = field(default_factory=dict)
 
@@ -89,10 +87,12 @@ class _Phases:
         ready = [(tasks, near) for tasks, near in self._ways(numbers, part) if self._has_room(numbers, tasks)]
         if not ready:
             return
-        costs = [self._seconds(numbers, tasks.program, tasks.writes) for tasks, _ in ready]
-        least, now = min(costs), self._seconds(numbers, part.program, NO_TASKS)
+        begun = [part.begun(tasks) for tasks, _ in ready]
+        costs = [self._seconds(numbers, one, tasks.writes) for one, (tasks, _) in zip(begun, ready)]
+        least, now = min(costs), self._seconds(numbers, part, NO_TASKS)
         best, near = ready[costs.index(least)]
         if least < now or (least == now and _saves_control(best, part.device)):
+            self.found[part.name] = begun[costs.index(least)]
             self._take(numbers, best, near)
 
     def _ways(self, numbers: Sequence[int], part: CompiledFunction) -> Iterator[tuple[TasksAhead, float]]:
@@ -116,11 +116,11 @@ class _Phases:
                 known.add(tasks.tasks)
                 yield replace(tasks, writes=replace(tasks.writes, first=first)), own.seconds
 
-    def _seconds(self, numbers: Sequence[int], program: Program, tasks: TaskWrites) -> float:
-        """How long calls of a program and the changes in front of them take; only tasks that come first delay these."""
+    def _seconds(self, numbers: Sequence[int], part: CompiledFunction, tasks: TaskWrites) -> float:
+        """How long calls of a part and the changes in front of them take; only tasks that come first delay these."""
         first = tasks if tasks.first else NO_TASKS
         changes = sum(self._set_up(number, first).seconds for number in numbers)
-        return len(numbers) * cycles_of_run(program) / program.clock_hz + changes
+        return len(numbers) * part.run.cycles / part.program.clock_hz + changes
 
     def _has_room(self, numbers: Sequence[int], tasks: TasksAhead) -> bool:
         """Whether a part with tasks set up leaves the descriptors that those of later phases take while it works."""
@@ -133,9 +133,8 @@ class _Phases:
 
     def _take(self, numbers: Sequence[int], tasks: TasksAhead, near_seconds: float) -> None:
         """Notes in which phases tasks are written: as late as can be."""
-        name, writes = self.calls[numbers[0]].name, tasks.writes
-        self.found[name] = tasks
-        self.waits.pop(name, None)
+        writes = tasks.writes
+        self.waits.pop(self.calls[numbers[0]].name, None)
         late = min(near_seconds, writes.seconds)
         for number in numbers:
             self._write(number, replace(writes, seconds=late))
@@ -158,8 +157,8 @@ class _Phases:
         """The waits of the phase before a call."""
         before = self.calls[number - 1]
         if before.name not in self.waits:
-            ready = before.begun(self.found[before.name]) if before.name in self.found else before
-            self.waits[before.name] = waiting_in(simulate_function(ready), ready)
+            ready = self.found.get(before.name, before)
+            self.waits[before.name] = waiting_in(ready.run, ready)
         return self.waits[before.name]
 
 

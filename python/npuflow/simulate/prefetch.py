@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from npuflow.simulate.channel_tasks import NotTaskByTaskError, tasks_of, unrolled
 from npuflow.simulate.deepened import filling_at
@@ -33,6 +34,9 @@ from npuflow.simulate.program import (
     Program,
 )
 from npuflow.simulate.walk import leaves
+
+# What a channel receives, by stream and by buffer.
+_Receives: TypeAlias = "tuple[dict[str, list[FlatReceive]], dict[str, list[FlatReceive]]]"
 
 
 class NotAheadError(Exception):
@@ -182,7 +186,7 @@ class FirstFills:
     most: Mapping[str, int] | None = None
     _fills: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _unrolled: dict[str, list[FlatStep]] = field(default_factory=dict)
-    _known: dict[str, list[FlatReceive]] = field(default_factory=dict)
+    _known: dict[str, _Receives] = field(default_factory=dict)
 
     def found(self) -> tuple[Prefetch, Program]:
         """The transfers that fill slots for the first time, and the program without them; raises NotAheadError."""
@@ -290,14 +294,18 @@ class FirstFills:
         return found
 
     def _received(self, engine: str, stream: str) -> list[FlatReceive]:
-        return [step for step in self._receives(engine) if step.stream == stream]
+        return self._receives(engine)[0][stream]
 
     def _filling(self, engine: str, buffer: str) -> list[FlatReceive]:
-        return [step for step in self._receives(engine) if step.access.buffer == buffer]
+        return self._receives(engine)[1][buffer]
 
-    def _receives(self, engine: str) -> list[FlatReceive]:
+    def _receives(self, engine: str) -> _Receives:
         if engine not in self._known:
-            self._known[engine] = [step for step in self._steps(engine) if isinstance(step, FlatReceive)]
+            by_stream, by_buffer = self._known[engine] = defaultdict(list), defaultdict(list)
+            for step in self._steps(engine):
+                if isinstance(step, FlatReceive):
+                    by_stream[step.stream].append(step)
+                    by_buffer[step.access.buffer].append(step)
         return self._known[engine]
 
     def _steps(self, engine: str) -> list[FlatStep]:
