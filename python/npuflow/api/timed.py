@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.verify_function import Verified
-from npuflow.execute.limits import UNLIMITED, limited
-from npuflow.execute.sandbox import beside, chunks, run_in_child
+from npuflow.execute.sandbox import in_turns
 from npuflow.report.measure import report_function
 from npuflow.report.model import FunctionReport
 
@@ -32,12 +31,14 @@ def _measured(functions: Sequence[Function], jobs: int, on_step: Callable[[str],
         return [_simulated(function, threads, on_step) for function in functions]
     on_step(f"simulating {len(functions)} functions, each without each of its costs as well")
 
-    def in_child(some: Sequence[Function]) -> list[FunctionReport]:
-        what = f"the simulation of {', '.join(f'@{each.name}' for each in some)}"
-        return run_in_child(lambda: [_simulated(each, threads, lambda _: None) for each in some], what)
+    def reports(some: Iterator[int]) -> dict[int, FunctionReport]:
+        return {number: _simulated(functions[number], threads, lambda _: None) for number in some}
 
-    with limited(UNLIMITED), beside(jobs) as pool:
-        return [report for some in pool.map(in_child, chunks(functions, jobs)) for report in some]
+    known: dict[int, FunctionReport] = {}
+    for found in in_turns(reports, range(len(functions)), jobs, "simulating"):
+        known |= found
+    known |= reports(number for number in range(len(functions)) if number not in known)
+    return [known[number] for number in range(len(functions))]
 
 
 def _simulated(function: Function, threads: int, on_step: Callable[[str], None]) -> FunctionReport:

@@ -96,7 +96,7 @@ class UnitCompiler:
             CHOSEN.learn(chosen)  # whoever compiles them again, on fewer cores say, asks much of it again
             for number, one in made.items():
                 found[number] = _received(one, units[number].module.context) if isinstance(one, _Sent) else one
-        missing = (number for number in range(len(units)) if number not in found)
+        missing = [number for number in range(len(units)) if number not in found]
         found |= {number: _compiled(units[number], self.how, self.sink) for number in missing}
         return [found[number] for number in range(len(units))]
 

@@ -33,8 +33,6 @@ Value = TypeVar("Value")
 # How often a child's memory is looked at; a core fills some 100 MB in that time.
 _GLANCE_SECONDS = 0.02
 
-# So many times does a process get work: often enough to end together, seldom enough to begin quickly.
-_TURNS = 4
 # Of the number of a thing whose turn it is.
 _TURN_BYTES = array("I").itemsize
 
@@ -96,12 +94,6 @@ def beside(threads: int = 1) -> Iterator[Executor]:
         pool.shutdown(cancel_futures=True)
         raise
     pool.shutdown()
-
-
-def chunks(things: Sequence[Value], jobs: int) -> list[Sequence[Value]]:
-    """Things in as many pieces as processes are begun for them where `jobs` run side by side: each costs a fork."""
-    size = max(1, -(-len(things) // (_TURNS * jobs)))
-    return [things[first : first + size] for first in range(0, len(things), size)]
 
 
 def in_turns(action: Callable[[Iterator[Thing]], Value], things: Sequence[Thing], jobs: int, what: str) -> list[Value]:
