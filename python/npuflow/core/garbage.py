@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,3 +21,9 @@ def seldom_collecting() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def collect_nothing_at_exit() -> None:
+    """Leaves out the searches with which a process ends: to look at all of a network takes a second."""
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)

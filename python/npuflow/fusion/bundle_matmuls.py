@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -51,12 +51,13 @@ class BundleMatmuls(Pass):
         device, said = planned_device(op, self.device), Strategy(depth_between=self.depth_between)
         for function in ops_of(op, "func.func"):
             _ask_ahead(open_matmuls(function), device, said, context)
+            numbers = free_numbers(function)
             for matmul in open_matmuls(function):
                 if device.has_instruction(types_of(matmul)):
-                    _decide(function, matmul, device, said, context)
+                    _decide(matmul, numbers, device, said, context)
                 else:
                     context.remark(matmul.op, f"is mapped as a bundle: '{device.name}' cannot multiply such matrices")
-                    _bundle(function, matmul, context)
+                    _bundle(matmul, numbers, context)
 
 
 def _ask_ahead(matmuls: Sequence[Contraction], device: Device, said: Strategy, context: PassContext) -> None:
@@ -66,7 +67,7 @@ def _ask_ahead(matmuls: Sequence[Contraction], device: Device, said: Strategy, c
     context.ahead.ask([partial(ranked_with_costs, group, said, device, 1) for group in groups], [CHOSEN])
 
 
-def _decide(function: ir.Operation, matmul: Contraction, device: Device, said: Strategy, context: PassContext) -> None:
+def _decide(matmul: Contraction, numbers: Iterator[int], device: Device, said: Strategy, context: PassContext) -> None:
     bundle, own = bundle_of(matmul), played_matmul(group_of_matmul(matmul), device, said)
     other = played_bundle(bundle, device, said) if bundle.space and own is not None else None
     if own is None or other is None:
@@ -75,10 +76,10 @@ def _decide(function: ir.Operation, matmul: Contraction, device: Device, said: S
     what = "is mapped as a bundle" if is_better else "stays a matmul"
     context.remark(matmul.op, f"{what}: as a bundle it takes an estimated {other / own:.2f} of the time")
     if is_better:
-        _bundle(function, matmul, context)
+        _bundle(matmul, numbers, context)
 
 
-def _bundle(function: ir.Operation, matmul: Contraction, context: PassContext) -> None:
+def _bundle(matmul: Contraction, numbers: Iterator[int], context: PassContext) -> None:
     tail, made = tail_of(matmul), as_generic(matmul.op)
-    mark_bundle([made] if tail is None else [made, tail], next(free_numbers(function)))
+    mark_bundle([made] if tail is None else [made, tail], next(numbers))
     context.count("matmuls bundled")

@@ -57,7 +57,8 @@ def code_of(engine: FlatEngine) -> EngineCode:
     if known is None:
         known = _made(engine)
         _known[id(engine)] = known
-        weakref.finalize(engine, _known.pop, id(engine), None)  # None: threads may have made it at once
+        gone = weakref.finalize(engine, _known.pop, id(engine), None)  # None: threads may have made it at once
+        gone.atexit = False
     return known
 
 
