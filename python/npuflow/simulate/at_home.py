@@ -34,7 +34,6 @@ from npuflow.simulate.program import (
     FlatAcquire,
     FlatControl,
     FlatEngine,
-    FlatReceive,
     FlatRelease,
     FlatSemaphore,
     FlatSend,
@@ -249,8 +248,11 @@ class _Move:
         found: list[FlatStep] = []
         before, after = list[FlatTransfer](), list[FlatTransfer]()
         for step in unrolled(engine.body):
-            own = next(left[step.stream]) if isinstance(step, FlatSend | FlatReceive) and step.stream in left else None
-            if own is None or not isinstance(step, FlatSend | FlatReceive):
+            if (
+                not isinstance(step, FlatTransfer)
+                or step.stream not in left
+                or (own := next(left[step.stream])) is None
+            ):
                 found.append(step)
                 continue
             cut = self._cut(step, own)

@@ -12,6 +12,7 @@ from npuflow.simulate.program import (
     FlatAffine,
     FlatCompute,
     FlatEngine,
+    FlatLimit,
     FlatLoop,
     FlatReceive,
     FlatRelease,
@@ -44,7 +45,7 @@ class ChannelTask:
 
 
 def transfers(body: tuple[FlatStep, ...]) -> Iterator[FlatTransfer]:
-    yield from (step for step, _ in counted(body) if isinstance(step, FlatSend | FlatReceive))
+    yield from (step for step, _ in counted(body) if isinstance(step, FlatTransfer))
 
 
 def tasks_of(engine: FlatEngine) -> Iterator[ChannelTask]:
@@ -54,7 +55,7 @@ def tasks_of(engine: FlatEngine) -> Iterator[ChannelTask]:
     for step in unrolled(engine.body):
         if isinstance(step, FlatAcquire) and waits is None:
             waits, moves = step, []
-        elif isinstance(step, FlatSend | FlatReceive) and waits is not None:
+        elif isinstance(step, FlatTransfer) and waits is not None:
             moves.append(step)
         elif isinstance(step, FlatRelease) and waits is not None:
             yield ChannelTask(waits, tuple(moves), step)
@@ -70,22 +71,24 @@ def unrolled(body: tuple[FlatStep, ...]) -> Iterator[FlatStep]:
     yield from _turns(body, ())
 
 
-def _turns(body: tuple[FlatStep, ...], counters: tuple[int, ...]) -> Iterator[FlatStep]:
+def _turns(body: tuple[FlatStep, ...], counters: tuple[int, ...]) -> list[FlatStep]:
+    found: list[FlatStep] = []
     for step in body:
         if isinstance(step, FlatLoop):
             for turn in range(step.count):
-                yield from _turns(step.body, (*counters, turn))
-        elif isinstance(step, FlatSend | FlatReceive) and counters:
-            yield type(step)(step.stream, _placed(step.access, counters), step.name)
-        elif isinstance(step, FlatCompute) and counters:
+                found += _turns(step.body, (*counters, turn))
+        elif counters and isinstance(step, FlatTransfer):
+            found.append(type(step)(step.stream, _placed(step.access, counters), step.name))
+        elif counters and isinstance(step, FlatCompute):
             operands = (replace(one, access=_placed(one.access, counters)) for one in step.operands)
-            yield replace(step, operands=tuple(operands))
+            found.append(replace(step, operands=tuple(operands)))
         else:
-            yield step
+            found.append(step)
+    return found
 
 
 def _placed(access: FlatAccess, counters: tuple[int, ...]) -> FlatAccess:
-    limits = tuple([replace(limit, bound=_at(limit.bound, counters)) for limit in access.limits])
+    limits = tuple([FlatLimit(limit.coefficients, _at(limit.bound, counters)) for limit in access.limits])
     offset, slot = _at(access.offset, counters), _at(access.slot, counters)
     what = access.buffer, access.sizes, access.strides, access.element_bytes
     return FlatAccess(*what, offset, slot, limits, access.outside, access.run_overhead_bytes)

@@ -100,12 +100,12 @@ class _Encoder:
         self._add_wires()
         self._add_engines()
 
-    def _table(self, kind: str, things: Iterable[Named]) -> dict[str, int]:
-        table: dict[str, int] = {}
-        for number, thing in enumerate(things):
-            if thing.name in table:
-                self.problems.append(f"two things of kind {kind} are named '{thing.name}'; hint: rename one")
-            table[thing.name] = number
+    def _table(self, kind: str, things: Sequence[Named]) -> dict[str, int]:
+        table = {thing.name: number for number, thing in enumerate(things)}
+        if len(table) < len(things):
+            names = [thing.name for thing in things]
+            again = (name for number, name in enumerate(names) if name in names[:number])
+            self.problems += (f"two things of kind {kind} are named '{name}'; hint: rename one" for name in again)
         return table
 
     def _find(self, kind: str, name: str) -> int:

@@ -11,7 +11,7 @@ from npuflow.simulate.chains import chain_move, chain_tasks
 from npuflow.simulate.channel_tasks import FlatTransfer, transfers
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain
 from npuflow.simulate.platform import Platform, Side
-from npuflow.simulate.program import FlatEngine, FlatReceive, FlatSend, FlatStep, Program
+from npuflow.simulate.program import FlatEngine, FlatSend, FlatStep, Program
 from npuflow.target import Device
 
 
@@ -39,7 +39,7 @@ def whole_chains(
     program: Program, device: Device, engine: FlatEngine, steps: Sequence[FlatStep]
 ) -> tuple[HomeChain, ...]:
     """The descriptors of a channel beside a tile that goes through other steps by itself now, by tasks in its queue."""
-    moves = [step for step in steps if isinstance(step, FlatSend | FlatReceive)]
+    moves = [step for step in steps if isinstance(step, FlatTransfer)]
     depths = {one.name: one.depth for one in program.buffers}
     own = {one.access.buffer: 1 for one in moves}
     inward = not any(isinstance(s, FlatSend) for s in transfers(engine.body))
