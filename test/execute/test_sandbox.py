@@ -8,6 +8,8 @@ import os
 import signal
 import sys
 import threading
+import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -17,7 +19,7 @@ import pytest
 from npuflow.errors import Diagnostic, InputError, Severity, SourceLocation
 from npuflow.execute.arena import Arena
 from npuflow.execute.limits import LimitError, Limits, ProgramFailedError, byte_text, limited, read_size
-from npuflow.execute.sandbox import beside, run_in_child, run_program
+from npuflow.execute.sandbox import beside, in_turns, run_in_child, run_program
 
 
 def endless() -> None:
@@ -162,3 +164,43 @@ def test_sizes_are_read(text: str, size: int | None) -> None:
 
 def test_sizes_are_shown() -> None:
     assert [byte_text(count) for count in (12, 1 << 20, 3 << 29)] == ["12 B", "1 MiB", "1.50 GiB"]
+
+
+def each_has_some(some: Iterator[int], begun: mmap.mmap) -> Iterator[int]:
+    """Turns of a process, which goes on when another has one, too."""
+    for one in some:
+        begun[one] = 1
+        end = time.monotonic() + 60
+        while sum(begun[:]) < 2 and time.monotonic() < end:
+            time.sleep(0.001)
+        yield one
+
+
+def test_processes_take_turns_and_this_one_has_its_own() -> None:
+    begun = mmap.mmap(-1, 8)
+
+    def done(some: Iterator[int]) -> tuple[int, list[int]]:
+        return os.getpid(), [*each_has_some(some, begun)]
+
+    with limited(Limits(time_seconds=0.001)):  # of programs that are not ours
+        (here, own), (there, others) = in_turns(done, range(8), 2, "it")
+    assert here == os.getpid() != there
+    assert len(own) > 0 < len(others)
+    assert sorted(own + others) == [*range(8)]
+
+
+def test_what_a_fork_had_that_fails_is_missing() -> None:
+    here, begun = os.getpid(), mmap.mmap(-1, 8)
+
+    def done(some: Iterator[int]) -> list[int]:
+        found = []
+        for one in each_has_some(some, begun):
+            if os.getpid() != here:
+                raise ValueError("a defect")
+            found.append(one)
+        return found
+
+    (own,) = in_turns(done, range(8), 2, "it")
+    assert len(own) == 7
+    with pytest.raises(ValueError, match="invalid"):
+        in_turns(lambda some: [int(one) for one in some], ["x"], 1, "it")

@@ -99,10 +99,10 @@ def beside(threads: int = 1) -> Iterator[Executor]:
 def in_turns(action: Callable[[Iterator[Thing]], Value], things: Sequence[Thing], jobs: int, what: str) -> list[Value]:
     """What an action gives in each of up to `jobs` processes, which take turns at things; this one's comes first.
 
-    Each has the next thing once it is done with the one before, and knows what it found for that. No limits hold. What
-    forks were handed that fail is missing, for this process to run into, where it can be looked at.
+    Each has the next thing once it is done with the one before, and knows what it found for that. Forks are waited for
+    without a limit. What those were handed that fail is missing, for this process to run into, where it can be seen.
     """
-    with _shared_file() as turns, limited(UNLIMITED), ExitStack() as forks:
+    with _shared_file() as turns, ExitStack() as forks:
         turns.write(array("I", range(len(things))).tobytes())
         turns.seek(0)
 
@@ -115,7 +115,7 @@ def in_turns(action: Callable[[Iterator[Thing]], Value], things: Sequence[Thing]
         ]
         found = [action(handed())]
         for other in others:
-            with suppress(Exception):
+            with limited(UNLIMITED), suppress(Exception):
                 found.append(other())
     return found
 
