@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +20,3 @@ def seldom_collecting() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def collect_nothing_at_exit() -> None:
-    """Leaves out the searches with which a process ends: to look at all of a network takes a second."""
-    atexit.unregister(gc.freeze)
-    atexit.register(gc.freeze)

@@ -57,8 +57,7 @@ def code_of(engine: FlatEngine) -> EngineCode:
     if known is None:
         known = _made(engine)
         _known[id(engine)] = known
-        gone = weakref.finalize(engine, _known.pop, id(engine), None)  # None: threads may have made it at once
-        gone.atexit = False
+        weakref.finalize(engine, _known.pop, id(engine), None)  # None: threads may have made it at once
     return known
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from npuflow.core.garbage import collect_nothing_at_exit, seldom_collecting
+from npuflow.core.garbage import seldom_collecting
 from npuflow.errors import Diagnostic, ExitCode, InternalError, NpuflowError, Severity, UsageError, render, with_hint
 from npuflow.tools.colours import paint_for
 from npuflow.tools.crash import failure_of, show_traceback
@@ -18,7 +18,6 @@ from npuflow.tools.signals import ending_at_once
 def run_command(name: str, action: Callable[[Sequence[str]], ExitCode], arguments: Sequence[str]) -> int:
     """Runs `action`; returns the exit code (0 ok, 1 the input's fault, 2 usage, 3 our bug, 128 + n for signal n)."""
     _open_streams()
-    collect_nothing_at_exit()
     try:
         with ending_at_once(), seldom_collecting():
             code = int(action(arguments))
