@@ -3,7 +3,7 @@
 // RUN: npuflow-opt %s --npuflow-narrow-products --npuflow-normalize-linalg --mlir-print-local-scope | filecheck %s --check-prefix=FOLDED
 // RUN: npuflow-opt %s --npuflow-narrow-products -o %t
 // RUN: npuflow run %t --device=toy --seed=3 | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-5: verified {{.*}}against
+// EXECUTED-COUNT-7: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
@@ -129,4 +129,96 @@ func.func @joined(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8x4xf32>,
     linalg.yield %t : f32
   } -> tensor<4x8xf32>
   return %r, %s : tensor<8x4xf32>, tensor<4x8xf32>
+}
+
+// What several ops make of a sum alone, as a SiLU is, is rounded where all of it is one again: here for a sum and an
+// op that both read it.
+// CHECK-LABEL: func.func @gated
+// CHECK:         %[[R:.*]] = linalg.matmul
+// CHECK-NOT:     truncf
+// CHECK:         %[[G:.*]] = linalg.generic {{.*}} ins(%[[R]] : tensor<8x4xf32>)
+// CHECK:           math.exp
+// CHECK:         %[[V:.*]] = linalg.generic {{.*}} ins(%[[R]], %[[G]] : tensor<8x4xf32>, tensor<8x4xf32>)
+// CHECK:           arith.mulf
+// CHECK:         %[[H:.*]] = linalg.generic {{.*}} ins(%[[V]] : tensor<8x4xf32>) outs(%{{.*}} : tensor<8x4xbf16>)
+// CHECK:         %[[E:.*]] = linalg.generic {{.*}} ins(%[[H]] : tensor<8x4xbf16>)
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%[[E]] : tensor<8x4xf32>)
+// CHECK:         linalg.generic {{.*}} ins(%[[E]], %{{.*}} : tensor<8x4xf32>, tensor<8xf32>)
+// CHECK-NOT:     truncf
+// CHECK:         return
+func.func @gated(%x: tensor<8x16xf32>) -> tensor<8x4xf32> {
+  %w = arith.constant dense<0.3> : tensor<16x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %s = tensor.empty() : tensor<8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %zs = linalg.fill ins(%zero : f32) outs(%s : tensor<8xf32>) -> tensor<8xf32>
+  %r = linalg.matmul ins(%x, %w : tensor<8x16xf32>, tensor<16x4xf32>) outs(%z : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %g = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%r : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %n = arith.negf %in : f32
+    %p = math.exp %n : f32
+    %a = arith.addf %p, %one : f32
+    %d = arith.divf %one, %a : f32
+    linalg.yield %d : f32
+  } -> tensor<8x4xf32>
+  %v = linalg.generic {indexing_maps = [#same, #same, #same], iterator_types = ["parallel", "parallel"]} ins(%r, %g : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %gate: f32, %out: f32):
+    %p = arith.mulf %in, %gate : f32
+    linalg.yield %p : f32
+  } -> tensor<8x4xf32>
+  %m = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]} ins(%v : tensor<8x4xf32>) outs(%zs : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<8xf32>
+  %o = linalg.generic {indexing_maps = [#same, #row, #same], iterator_types = ["parallel", "parallel"]} ins(%v, %m : tensor<8x4xf32>, tensor<8xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %mean: f32, %out: f32):
+    %p = arith.mulf %in, %mean : f32
+    linalg.yield %p : f32
+  } -> tensor<8x4xf32>
+  return %o : tensor<8x4xf32>
+}
+
+// Two sums that meet are rounded, and so is what they are together, which others read; a smaller one is read by the
+// larger one's tail, which goes on.
+// CHECK-LABEL: func.func @met
+// CHECK:         %[[A:.*]] = linalg.matmul
+// CHECK:         linalg.generic {{.*}} ins(%[[A]] : tensor<8x4xf32>) outs(%{{.*}} : tensor<8x4xbf16>)
+// CHECK:         %[[B:.*]] = linalg.matmul
+// CHECK:         %[[C:.*]] = linalg.matvec
+// CHECK:         linalg.generic {{.*}} ins(%[[C]] : tensor<8xf32>) outs(%{{.*}} : tensor<8xbf16>)
+// CHECK:         %[[T:.*]] = linalg.generic {{.*}} ins(%[[B]], %{{.*}} : tensor<8x4xf32>, tensor<8xf32>)
+// CHECK:         linalg.generic {{.*}} ins(%[[T]] : tensor<8x4xf32>) outs(%{{.*}} : tensor<8x4xbf16>)
+// CHECK:         %[[V:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x4xf32>, tensor<8x4xf32>)
+// CHECK:         linalg.generic {{.*}} ins(%[[V]] : tensor<8x4xf32>) outs(%{{.*}} : tensor<8x4xbf16>)
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]}
+func.func @met(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>) -> tensor<8xf32> {
+  %w = arith.constant dense<0.3> : tensor<16x4xf32>
+  %u = arith.constant dense<0.2> : tensor<16xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %s = tensor.empty() : tensor<8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %zs = linalg.fill ins(%zero : f32) outs(%s : tensor<8xf32>) -> tensor<8xf32>
+  %a = linalg.matmul ins(%x, %w : tensor<8x16xf32>, tensor<16x4xf32>) outs(%z : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %b = linalg.matmul ins(%y, %w : tensor<8x16xf32>, tensor<16x4xf32>) outs(%z : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %c = linalg.matvec ins(%y, %u : tensor<8x16xf32>, tensor<16xf32>) outs(%zs : tensor<8xf32>) -> tensor<8xf32>
+  %t = linalg.generic {indexing_maps = [#same, #row, #same], iterator_types = ["parallel", "parallel"]} ins(%b, %c : tensor<8x4xf32>, tensor<8xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %each: f32, %out: f32):
+    %p = arith.addf %in, %each : f32
+    linalg.yield %p : f32
+  } -> tensor<8x4xf32>
+  %v = linalg.generic {indexing_maps = [#same, #same, #same], iterator_types = ["parallel", "parallel"]} ins(%a, %t : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %other: f32, %out: f32):
+    %p = arith.addf %in, %other : f32
+    linalg.yield %p : f32
+  } -> tensor<8x4xf32>
+  %m = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]} ins(%v : tensor<8x4xf32>) outs(%zs : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %p = arith.addf %in, %out : f32
+    linalg.yield %p : f32
+  } -> tensor<8xf32>
+  return %m : tensor<8xf32>
 }

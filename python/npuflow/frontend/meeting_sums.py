@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from npuflow.bindings import ir
+from npuflow.core.build import shape_of
 from npuflow.ops.contraction import is_elementwise, only_user, producer
 from npuflow.ops.linear import input_count
 from npuflow.ops.products import sums_products
@@ -11,8 +14,16 @@ RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 def meets_sum(user: ir.Operation, value: ir.Value) -> bool:
-    """Whether an elementwise op reads, beside a value, what is computed of a sum of products for it alone."""
-    return any(_is_made_of_sum(other) for other in list(user.operands)[: input_count(user)] if other != value)
+    """Whether an elementwise op reads, beside a value, what is computed of a sum of products for it alone.
+
+    What has fewer elements is read by the value's own tail.
+    """
+    others = [other for other in list(user.operands)[: input_count(user)] if other != value]
+    return any(_is_made_of_sum(other) and _elements(other) >= _elements(value) for other in others)
+
+
+def _elements(value: ir.Value) -> int:
+    return prod(shape_of(value)) if isinstance(value.type, ir.ShapedType) else 1
 
 
 def sum_of_products(value: ir.Value) -> ir.Operation | None:

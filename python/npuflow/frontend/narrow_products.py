@@ -11,7 +11,14 @@ from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import after_value, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
-from npuflow.frontend.product_layers import end_of, is_returned_only, joined_like, moved_like, origin_of, product_layers
+from npuflow.frontend.product_layers import (
+    ends_of,
+    is_returned_only,
+    joined_like,
+    moved_like,
+    origin_of,
+    product_layers,
+)
 from npuflow.ops.contraction import producer
 
 
@@ -33,8 +40,9 @@ class NarrowProducts(Pass):
     of which npuflow-fold-extensions makes a matmul of bf16. Weights, and what is computed from constants alone, are
     rounded here. A tensor is rounded once, where it is made, and whoever reads it reads what it was rounded to: factors
     before they are reshaped, transposed, padded with zeros or joined, and what is computed of each sum alone, element
-    by element, up to an op where it meets what is computed of another one. What a function returns, the statistics of
-    norms and all that is between a softmax's scores and its result stay f32, and so do biases.
+    by element, up to an op where it meets what is computed of another one as large, and then what they are together.
+    What a function returns, the statistics of norms and all that is between a softmax's scores and its result stay f32,
+    and so do biases.
 
     That changes results, so it is in no pipeline: `--compute-type=bf16` runs it first, and what it makes is the program
     that others are compared with. Infinities stay what they are; numbers beyond bf16's largest one become infinite.
@@ -47,7 +55,7 @@ class NarrowProducts(Pass):
     def run(self, op: ir.Operation, context: PassContext) -> None:
         layers, known = product_layers(op), KnownTensors(most_elements=None)
         origins = [made for layer in layers for origin in layer.origins for made in _with_parts(origin)]
-        ends = [end_of(layer.op.results[0]) for layer in layers]
+        ends = [end for layer in layers for end in ends_of(layer.op.results[0])]
         narrowed: dict[ir.Value, ir.Value] = {}
         for value in dict.fromkeys([*origins, *ends]):
             constant = known.of(value)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from npuflow.bindings import ir
 from npuflow.core.build import at, element_type_of, empty, fill, is_static, moved, padded_by, shape_of, zero
@@ -119,7 +120,11 @@ def goes_on(user: ir.Operation, value: ir.Value) -> bool:
 
 def _continues(user: ir.Operation, value: ir.Value) -> bool:
     """Whether it does, and is no other layer's end."""
-    return goes_on(user, value) and str(element_type_of(user.results[0])) == "f32" and not meets_sum(user, value)
+    return _goes_on_in_f32(user, value) and not meets_sum(user, value)
+
+
+def _goes_on_in_f32(user: ir.Operation, value: ir.Value) -> bool:
+    return goes_on(user, value) and str(element_type_of(user.results[0])) == "f32"
 
 
 def end_of(value: ir.Value) -> ir.Value:
@@ -127,11 +132,41 @@ def end_of(value: ir.Value) -> ir.Value:
 
     Where it meets another layer's, in one op, both end: the op can be the tail of one, and reads the other from memory.
     """
-    while True:
+    return origin_of(_last_of(value))
+
+
+def ends_of(value: ir.Value) -> Iterator[ir.Value]:
+    """The end of a layer, and those of what is computed where it meets others, up to what several ops read."""
+    meets = True
+    while meets:
+        value = _last_of(value)
+        yield origin_of(value)
         user = only_user(value)
-        if user is None or not (user.name in RESHAPES or _continues(user, value)):
-            return origin_of(value)
-        value = user.results[0]
+        meets = user is not None and _goes_on_in_f32(user, value)
+        value = user.results[0] if user is not None and meets else value
+
+
+def _last_of(value: ir.Value) -> ir.Value:
+    while (after := _after(value)) is not None:
+        value = after
+    return value
+
+
+def _after(value: ir.Value) -> ir.Value | None:
+    """What its readers make of a tensor alone: of one that several ops read, where all of that has become one again."""
+    made, ops = [value], list[ir.Operation]()
+    while readers := [(user, each) for each in made for user in users(each) if user not in ops]:
+        if any(user.block != readers[0][0].block for user, _ in readers):
+            return None
+        # The first in the program: nobody else is passed by.
+        user, read = reduce(lambda one, other: other if other[0].is_before_in_block(one[0]) else one, readers)
+        if not (_continues(user, read) or (len(readers) == 1 and not ops and user.name in RESHAPES)):
+            return None
+        ops.append(user)
+        made = [each for each in (*made, user.results[0]) if any(reader not in ops for reader in users(each))]
+        if len(made) == 1 and made[0] != value:
+            return made[0]
+    return None
 
 
 def is_returned_only(value: ir.Value) -> bool:

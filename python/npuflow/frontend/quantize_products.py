@@ -18,7 +18,7 @@ from npuflow.frontend.integer_products import GREATEST, Scale, dequantized, inte
 from npuflow.frontend.narrow_products import narrow, readers
 from npuflow.frontend.product_layers import (
     ProductLayer,
-    end_of,
+    ends_of,
     is_returned_only,
     moved_like,
     origin_of,
@@ -52,8 +52,8 @@ class QuantizeProducts(Pass):
     result has as well (an output channel). A tensor is rounded once, where it is made, and whoever reads it reads that;
     one that only has elements of others, joined or moved about, is rounded where these are made, if
     nobody else reads them, so that they go to memory as i8. What is computed of each sum alone, up to what others read
-    or where it meets another sum, is rounded to bf16 where no layer asks for i8; to i8 where a third number says how
-    large it gets. What a function returns stays f32, and so does what sums begin at.
+    or where it meets another sum, and what sums are together, is rounded to bf16 where no layer asks for i8; to i8
+    where a third number says how large it gets. What a function returns stays f32, and so does what sums begin at.
 
     The ranges come from running the network on data: `--compute-type=i8` does that and runs this pass first. What it
     makes is the program that others are compared with, so no pipeline has it.
@@ -68,7 +68,9 @@ class QuantizeProducts(Pass):
         work = _Quantization(shared_scales(_ranges_by_origin(layers)))
         handed = [_ranges_of(layer.op)[2:] for layer in layers]
         sums = [work.quantize(layer) for layer in layers]
-        for value, most in {end_of(value): most for value, most in zip(sums, handed)}.items():
+        ends = [(list(ends_of(value)), most) for value, most in zip(sums, handed)]
+        found = {end: list[float]() for all_, _ in ends for end in all_} | {own: most for (own, *_), most in ends}
+        for value, most in found.items():
             if value not in work.factors and not is_returned_only(value):
                 work.round(value, most[0] / GREATEST) if most else narrow(value)
         context.count("sums of products that are of i8", len(layers))
