@@ -83,7 +83,7 @@ def test_what_one_op_makes_for_the_next_is_not_handed_over_with_its_result() -> 
 
 
 def test_what_one_engine_empties_meanwhile_is_not_handed_over_with_more() -> None:
-    """A matrix engine is through with the first weights before the second come; what a vector engine reads is behind."""
+    """A matrix engine is through with its first weights before others come, which a vector engine knows nothing of."""
     one = Dimension((Factor(8, 1, 1, 1),))
     outside = [BufferInfo(f"arg{number}", L3, (8,), "i8", 1, None) for number in range(3)]
     inside = [BufferInfo(f"l1_{number}", L1, (8,), "i8", 1, None) for number in range(3)]
