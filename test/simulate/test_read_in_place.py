@@ -95,6 +95,34 @@ def test_what_is_cut_off_at_edges_stays_in_dram() -> None:
         read_in_place(function.program, NPU2, function.arguments[1])
 
 
+FOUR = """
+#id = affine_map<(i, j) -> (i, j)>
+func.func @f(%a: tensor<3x48xf32>, %b: tensor<3x48xf32>, %c: tensor<3x48xf32>, %d: tensor<3x48xf32>)
+    -> tensor<3x48xf32> {
+  %empty = tensor.empty() : tensor<3x48xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %b, %c, %d : tensor<3x48xf32>, tensor<3x48xf32>, tensor<3x48xf32>, tensor<3x48xf32>)
+      outs(%empty : tensor<3x48xf32>)
+      attrs = {npu.strategy = #npu.strategy<{grid = [2, 2], spread = [1, 0], tile_l1 = [1, 16]}>} {
+  ^bb0(%p: f32, %q: f32, %s: f32, %t: f32, %out: f32):
+    %u = arith.addf %p, %q : f32
+    %v = arith.mulf %s, %t : f32
+    %w = arith.subf %u, %v : f32
+    linalg.yield %w : f32
+  } -> tensor<3x48xf32>
+  return %r : tensor<3x48xf32>
+}
+"""
+
+
+def test_what_only_dram_knows_the_edges_of_stays_there_too() -> None:
+    """Four operands share lanes, so tiles get whole rows of 32, of which DRAM sends 16; a fourth row isn't there."""
+    function = npuflow.compile(FOUR, device="npu2")["f"].compiled
+    for tensor in function.arguments:
+        with pytest.raises(NotAtHomeError, match="cut off"):
+            read_in_place(function.program, NPU2, tensor)
+
+
 def test_what_begins_in_front_of_a_buffer_is_not_read_in_place() -> None:
     """As channels to cores do that go through padded rows: what is in front is cut off."""
     function = matmul(128, 256, WHOLE)

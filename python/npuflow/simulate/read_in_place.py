@@ -28,7 +28,7 @@ from npuflow.simulate.hand_overs import HandOver, hand_overs
 from npuflow.simulate.home_chains import whole_chains
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain
 from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks
-from npuflow.simulate.places import Places, access_of, bytes_of, in_pattern, irregular_dimension, places_of
+from npuflow.simulate.places import Places, access_of, bytes_of, existing, in_pattern, irregular_dimension, places_of
 from npuflow.simulate.program import (
     FlatAccess,
     FlatAcquire,
@@ -217,7 +217,7 @@ class _ReadInPlace(TensorInTiles):
         found: list[FlatStep] = []
         for one, own in self._hand_overs(name):
             moves = (
-                step if access is None else replace(step, access=self._there(step.access, places_of(access), home))
+                step if access is None else replace(step, access=self._there(step.access, _sent_places(access), home))
                 for step, access in zip(one.moves, own)
             )
             found += [*one.waits, *moves, *one.gives]
@@ -260,7 +260,7 @@ class _ReadInPlace(TensorInTiles):
 
 def _places(moved: Iterator[tuple[FlatAccess, FlatAccess | None]]) -> Places:
     """By the places of a buffer, those of the tensor that come there; -1 is none."""
-    pairs = [(places_of(there), places_of(sent)) for there, sent in moved if sent is not None]
+    pairs = [(places_of(there), _sent_places(sent)) for there, sent in moved if sent is not None]
     found = np.full(max(int(there.max()) for there, _ in pairs) + 1, -1)
     for there, sent in pairs:
         if len(there) != len(sent):
@@ -269,3 +269,8 @@ def _places(moved: Iterator[tuple[FlatAccess, FlatAccess | None]]) -> Places:
             raise NotAtHomeError("it is cut off, or filled up with zeros")
         found[there] = sent
     return found
+
+
+def _sent_places(access: FlatAccess) -> Places:
+    """The places of the tensor that an access goes through; -1 is beyond its edges, where nothing comes from."""
+    return np.where(existing(access), places_of(access), -1)

@@ -11,8 +11,25 @@ from judges import JUDGE
 import npuflow
 from npuflow.execute.verification import Status
 from npuflow.schedule.check.capacity import lacks_locks
+from npuflow.schedule.data.affine import Affine
 from npuflow.schedule.data.model import Acquire, Each, Engine, Receive, Release, Repeat, Schedule, Step
-from npuflow.target import load_device
+from npuflow.schedule.nest.nest import (
+    L1,
+    L3,
+    Allocate,
+    BufferInfo,
+    Dimension,
+    End,
+    Factor,
+    Kernel,
+    Nest,
+    Statement,
+    Transfer,
+)
+from npuflow.schedule.project.lanes import lanes_from_l3
+from npuflow.schedule.project.rings import Rings
+from npuflow.schedule.project.routes import Routes
+from npuflow.target import KernelClass, load_device
 from npuflow.testing.operator_rows import Elementwise, Pairwise
 from npuflow.testing.programs import Types
 
@@ -63,6 +80,21 @@ def test_what_one_op_makes_for_the_next_is_not_handed_over_with_its_result() -> 
     acquired = [step.semaphore.name for step in steps_of(results.program) if isinstance(step, Acquire)]
     of_buffers = [name for name in acquired if schedule.semaphores[name].cause == "data"]
     assert len(set(of_buffers)) == 2
+
+
+def test_what_one_engine_empties_meanwhile_is_not_handed_over_with_more() -> None:
+    """A matrix engine is through with its first weights before others come, which a vector engine knows nothing of."""
+    one = Dimension((Factor(8, 1, 1, 1),))
+    outside = [BufferInfo(f"arg{number}", L3, (8,), "i8", 1, None) for number in range(3)]
+    inside = [BufferInfo(f"l1_{number}", L1, (8,), "i8", 1, None) for number in range(3)]
+    body: list[Statement] = []
+    for number, (there, here) in enumerate(zip(outside, inside)):
+        fill = Transfer(End(there, Affine()), End(here, Affine()), (one,), False, None, key=number)
+        body += [Allocate(here), fill, Kernel(number, "matmul", "", (here,), (), None)]
+    nest = Nest("f", body=body)
+    classes = dict(enumerate((KernelClass.MATRIX, KernelClass.MATRIX, KernelClass.VECTOR)))
+    routes = Routes(nest, load_device("toy-scratchpad"), classes, given=lanes_from_l3(nest, 1))
+    assert Rings(nest, routes, {}, are_shared=True).groups == {}
 
 
 BEGUN = """

@@ -202,11 +202,12 @@ class Rings:
         """Buffers of a body that one engine fills with nothing else between, before another one empties any of them."""
         allocated = [s.buffer for s in body if isinstance(s, Allocate) and len(self.of.get(s.buffer, [])) == 2]
         for giver, taker in dict.fromkeys(tuple(self._engines(buffer)) for buffer in allocated):
+            theirs = [buffer for buffer in allocated if self._engines(buffer) == [giver, taker]]
             group: list[BufferInfo] = []
             for statement in body:
                 filled, emptied = self._used(statement, giver), self._used(statement, taker)
-                mine = [b for b in allocated if {b} == filled and self._is_filled_once(b, body, giver)]
-                if mine and mine[0] not in group and (not group or self._are_alike(group[0], mine[0])):
+                mine = [b for b in theirs if {b} == filled and self._is_filled_once(b, body, giver)]
+                if mine and mine[0] not in group and (not group or self.depth(group[0]) == self.depth(mine[0])):
                     group += mine
                 elif filled or not emptied.isdisjoint(group):
                     yield from [tuple(group)] if len(group) > 1 else []
@@ -220,9 +221,6 @@ class Rings:
 
     def _is_filled_once(self, buffer: BufferInfo, body: list[Statement], giver: EngineKey) -> bool:
         return sum(buffer in self._used(statement, giver) for statement in body) == 1
-
-    def _are_alike(self, one: BufferInfo, other: BufferInfo) -> bool:
-        return self._engines(one) == self._engines(other) and self.depth(one) == self.depth(other)
 
     def _engines(self, buffer: BufferInfo) -> list[EngineKey]:
         return [station.engine for station in self.of[buffer]]
