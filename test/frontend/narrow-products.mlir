@@ -3,7 +3,7 @@
 // RUN: npuflow-opt %s --npuflow-narrow-products --npuflow-normalize-linalg --mlir-print-local-scope | filecheck %s --check-prefix=FOLDED
 // RUN: npuflow-opt %s --npuflow-narrow-products -o %t
 // RUN: npuflow run %t --device=toy --seed=3 | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-7: verified {{.*}}against
+// EXECUTED-COUNT-8: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
@@ -221,4 +221,37 @@ func.func @met(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>) -> tensor<8xf32> {
     linalg.yield %p : f32
   } -> tensor<8xf32>
   return %m : tensor<8xf32>
+}
+
+// What is turned as a whole goes on behind that.
+// CHECK-LABEL: func.func @turned
+// CHECK:         %[[R:.*]] = linalg.matmul
+// CHECK-NEXT:    tensor.empty
+// CHECK-NEXT:    %[[T:.*]] = linalg.transpose ins(%[[R]] :
+// CHECK:         %[[V:.*]] = linalg.generic {{.*}} ins(%[[T]] : tensor<4x8xf32>)
+// CHECK:           arith.addf
+// CHECK:         linalg.generic {{.*}} ins(%[[V]] : tensor<4x8xf32>) outs(%{{.*}} : tensor<4x8xbf16>)
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]}
+func.func @turned(%x: tensor<8x16xf32>) -> tensor<4xf32> {
+  %w = arith.constant dense<0.3> : tensor<16x4xf32>
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %s = tensor.empty() : tensor<4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %zs = linalg.fill ins(%zero : f32) outs(%s : tensor<4xf32>) -> tensor<4xf32>
+  %r = linalg.matmul ins(%x, %w : tensor<8x16xf32>, tensor<16x4xf32>) outs(%z : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %f = tensor.empty() : tensor<4x8xf32>
+  %t = linalg.transpose ins(%r : tensor<8x4xf32>) outs(%f : tensor<4x8xf32>) permutation = [1, 0]
+  %v = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%t : tensor<4x8xf32>) outs(%f : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %p = arith.addf %in, %one : f32
+    linalg.yield %p : f32
+  } -> tensor<4x8xf32>
+  %m = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]} ins(%v : tensor<4x8xf32>) outs(%zs : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %p = arith.addf %in, %out : f32
+    linalg.yield %p : f32
+  } -> tensor<4xf32>
+  return %m : tensor<4xf32>
 }

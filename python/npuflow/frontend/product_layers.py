@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.build import at, element_type_of, empty, fill, is_static, moved, padded_by, shape_of, zero
@@ -123,6 +124,11 @@ def _continues(user: ir.Operation, value: ir.Value) -> bool:
     return _goes_on_in_f32(user, value) and not meets_sum(user, value)
 
 
+def _moves_all(op: ir.Operation) -> bool:
+    """Whether an op's result has all elements of its operand, and no others, elsewhere."""
+    return moves(op) and prod(shape_of(op.results[0])) == prod(shape_of(op.operands[0]))
+
+
 def _goes_on_in_f32(user: ir.Operation, value: ir.Value) -> bool:
     return goes_on(user, value) and str(element_type_of(user.results[0])) == "f32"
 
@@ -160,7 +166,7 @@ def _after(value: ir.Value) -> ir.Value | None:
             return None
         # The first in the program: nobody else is passed by.
         user, read = reduce(lambda one, other: other if other[0].is_before_in_block(one[0]) else one, readers)
-        if not (_continues(user, read) or (len(readers) == 1 and not ops and user.name in RESHAPES)):
+        if not (_continues(user, read) or (len(readers) == 1 and not ops and _moves_all(user))):
             return None
         ops.append(user)
         made = [each for each in (*made, user.results[0]) if any(reader not in ops for reader in users(each))]
