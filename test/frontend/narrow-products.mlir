@@ -131,9 +131,23 @@ func.func @joined(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8x4xf32>,
   return %r, %s : tensor<8x4xf32>, tensor<4x8xf32>
 }
 
-// What several ops make of a sum alone, as a SiLU is, is rounded where all of it is one again: here for a sum and an
-// op that both read it.
+// What several ops make of a sum alone, as a SiLU is, is rounded where all of it is one again, here for a sum and an op
+// that both read it; and so is what they read, whose products are products of bf16 then.
 // CHECK-LABEL: func.func @gated
+// CHECK:         %[[R:.*]] = linalg.matmul
+// CHECK:         %[[N:.*]] = linalg.generic {{.*}} ins(%[[R]] : tensor<8x4xf32>) outs(%{{.*}} : tensor<8x4xbf16>)
+// CHECK:         %[[X:.*]] = linalg.generic {{.*}} ins(%[[N]] : tensor<8x4xbf16>)
+// CHECK:         %[[G:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<8x4xf32>)
+// CHECK:           math.exp
+// CHECK:         %[[V:.*]] = linalg.generic {{.*}} ins(%[[X]], %[[G]] : tensor<8x4xf32>, tensor<8x4xf32>)
+// CHECK:           arith.mulf
+// CHECK:         %[[H:.*]] = linalg.generic {{.*}} ins(%[[V]] : tensor<8x4xf32>) outs(%{{.*}} : tensor<8x4xbf16>)
+// CHECK:         %[[E:.*]] = linalg.generic {{.*}} ins(%[[H]] : tensor<8x4xbf16>)
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%[[E]] : tensor<8x4xf32>)
+// CHECK:         linalg.generic {{.*}} ins(%[[E]], %{{.*}} : tensor<8x4xf32>, tensor<8xf32>)
+// CHECK-NOT:     truncf
+// CHECK:         return
+func.func @gated
 // CHECK:         %[[R:.*]] = linalg.matmul
 // CHECK-NOT:     truncf
 // CHECK:         %[[G:.*]] = linalg.generic {{.*}} ins(%[[R]] : tensor<8x4xf32>)

@@ -40,9 +40,10 @@ class NarrowProducts(Pass):
     of which npuflow-fold-extensions makes a matmul of bf16. Weights, and what is computed from constants alone, are
     rounded here. A tensor is rounded once, where it is made, and whoever reads it reads what it was rounded to: factors
     before they are reshaped, transposed, padded with zeros or joined, and what is computed of each sum alone, element
-    by element, up to an op where it meets what is computed of another one as large, and then what they are together.
-    What a function returns, the statistics of norms and all that is between a softmax's scores and its result stay f32,
-    and so do biases.
+    by element, up to an op where it meets what is computed of another one as large, and then what they are together;
+    what several ops read on the way there is rounded as well, so that their products are of bf16. What a function
+    returns, the statistics of norms and all that is between a softmax's scores and its result stay f32, and so do
+    biases.
 
     That changes results, so it is in no pipeline: `--compute-type=bf16` runs it first, and what it makes is the program
     that others are compared with. Infinities stay what they are; numbers beyond bf16's largest one become infinite.

@@ -142,14 +142,17 @@ def end_of(value: ir.Value) -> ir.Value:
 
 
 def ends_of(value: ir.Value) -> Iterator[ir.Value]:
-    """The end of a layer, and those of what is computed where it meets others, up to what several ops read."""
-    meets = True
-    while meets:
-        value = _last_of(value)
-        yield origin_of(value)
+    """The end of a layer, what several ops read on the way there, and the ends of what layers are where they meet."""
+    while True:
+        after = _after(value)
         user = only_user(value)
-        meets = user is not None and _goes_on_in_f32(user, value)
-        value = user.results[0] if user is not None and meets else value
+        if after is None or user is None:
+            yield origin_of(value)
+        if after is None:
+            if user is None or not _goes_on_in_f32(user, value):
+                return
+            after = user.results[0]
+        value = after
 
 
 def _last_of(value: ir.Value) -> ir.Value:

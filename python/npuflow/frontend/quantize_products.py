@@ -18,6 +18,7 @@ from npuflow.frontend.integer_products import GREATEST, Scale, dequantized, inte
 from npuflow.frontend.narrow_products import narrow, readers
 from npuflow.frontend.product_layers import (
     ProductLayer,
+    end_of,
     ends_of,
     is_returned_only,
     moved_like,
@@ -68,8 +69,8 @@ class QuantizeProducts(Pass):
         work = _Quantization(shared_scales(_ranges_by_origin(layers)))
         handed = [_ranges_of(layer.op)[2:] for layer in layers]
         sums = [work.quantize(layer) for layer in layers]
-        ends = [(list(ends_of(value)), most) for value, most in zip(sums, handed)]
-        found = {end: list[float]() for all_, _ in ends for end in all_} | {own: most for (own, *_), most in ends}
+        found = {end: list[float]() for value in sums for end in ends_of(value)}
+        found |= {end_of(value): most for value, most in zip(sums, handed)}
         for value, most in found.items():
             if value not in work.factors and not is_returned_only(value):
                 work.round(value, most[0] / GREATEST) if most else narrow(value)
