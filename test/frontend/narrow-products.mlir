@@ -147,19 +147,6 @@ func.func @joined(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8x4xf32>,
 // CHECK:         linalg.generic {{.*}} ins(%[[E]], %{{.*}} : tensor<8x4xf32>, tensor<8xf32>)
 // CHECK-NOT:     truncf
 // CHECK:         return
-func.func @gated
-// CHECK:         %[[R:.*]] = linalg.matmul
-// CHECK-NOT:     truncf
-// CHECK:         %[[G:.*]] = linalg.generic {{.*}} ins(%[[R]] : tensor<8x4xf32>)
-// CHECK:           math.exp
-// CHECK:         %[[V:.*]] = linalg.generic {{.*}} ins(%[[R]], %[[G]] : tensor<8x4xf32>, tensor<8x4xf32>)
-// CHECK:           arith.mulf
-// CHECK:         %[[H:.*]] = linalg.generic {{.*}} ins(%[[V]] : tensor<8x4xf32>) outs(%{{.*}} : tensor<8x4xbf16>)
-// CHECK:         %[[E:.*]] = linalg.generic {{.*}} ins(%[[H]] : tensor<8x4xbf16>)
-// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%[[E]] : tensor<8x4xf32>)
-// CHECK:         linalg.generic {{.*}} ins(%[[E]], %{{.*}} : tensor<8x4xf32>, tensor<8xf32>)
-// CHECK-NOT:     truncf
-// CHECK:         return
 func.func @gated(%x: tensor<8x16xf32>) -> tensor<8x4xf32> {
   %w = arith.constant dense<0.3> : tensor<16x4xf32>
   %zero = arith.constant 0.0 : f32
