@@ -14,8 +14,9 @@ struct DramRuns {
   Size common_bytes = 0;
 };
 
-// The runs of such parts of a tensor, wherever blocks, columns and pieces have theirs.
-DramRuns runs_of(const Group& group, const Tensor& tensor, const Sizes& part);
+// The runs of such parts of a tensor, wherever blocks, columns and pieces have theirs; torn apart where they come
+// `with_zeros` between.
+DramRuns runs_of(const Group& group, const Tensor& tensor, const Sizes& part, bool with_zeros = false);
 
 double run_overhead_bytes(const DramRuns& runs, const Dram& dram, bool is_written);
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "dram_runs.h"
+#include "room.h"
 
 namespace npuflow::mapped {
 
@@ -125,7 +125,7 @@ double OuterTransfers::dram_seconds_of(const OuterTransfer& transfer) const {
   if (transfer.tensor->is_at_home) return 0.0;
   const Dram& dram = machine_.dram;
   const bool is_written = transfer.tensor->role == Role::output;
-  const DramRuns runs = runs_of(mapped_.group(), *transfer.tensor, transfer.part);
+  const DramRuns runs = transferred_runs(transfer);
   // Where neighbours' runs adjoin, they are one; those of windows overlap.
   const Spread& spread = mapped_.mapping().spread;
   const std::size_t loop = transfer.by_rows ? spread.row_loop : spread.column_loop;
@@ -137,6 +137,16 @@ double OuterTransfers::dram_seconds_of(const OuterTransfer& transfer) const {
   const auto run = static_cast<double>(std::max(runs.run_bytes, block));
   return transfer.bytes * (run + run_overhead_bytes(runs, dram, is_written)) /
          (run * (is_written ? dram.write_rate : dram.read_rate));
+}
+
+DramRuns OuterTransfers::transferred_runs(const OuterTransfer& transfer) const {
+  const Tensor& tensor = *transfer.tensor;
+  const DramRuns runs = runs_of(mapped_.group(), tensor, transfer.part);
+  if (tensor.role != Role::input || machine_.direct.are_taken) return runs;
+  const DramRuns torn = runs_of(mapped_.group(), tensor, transfer.part, true);
+  // Longer ones cost about as much whole; who inserts zeros where is counted for few tensors so.
+  if (torn.run_bytes >= std::min(runs.run_bytes, machine_.dram.burst_bytes)) return runs;
+  return Room(mapped_).is_clipped(machine_.tile) ? runs : torn;
 }
 
 double OuterTransfers::busy_dram_seconds() const {

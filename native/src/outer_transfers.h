@@ -7,6 +7,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "dram_runs.h"
 #include "mapped_machine.h"
 #include "mapping.h"
 
@@ -93,6 +94,8 @@ class OuterTransfers {
   // How long a channel takes to move a tensor, and to begin with each tile of it.
   double direct_seconds(const OuterTransfer& transfer) const;
   double dram_seconds_of(const OuterTransfer& transfer) const;
+  // Contiguous bytes in DRAM: torn apart by zeros that are inserted there, where memory tiles have no descriptors to.
+  DramRuns transferred_runs(const OuterTransfer& transfer) const;
   Sizes set_up_turns_of(std::size_t number) const;
   // Turns of the loops around a transfer, and whether a descriptor may cover them; innermost first.
   ShortVector<std::pair<Size, bool>, 8> loops_around(std::size_t number) const;

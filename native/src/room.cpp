@@ -208,6 +208,12 @@ bool Room::fits_l2(const TileDma& tile) const {
   return false;
 }
 
+bool Room::is_clipped(const TileDma& tile) const {
+  if (!tile.pads_with_zeros || group_.is_packed) return false;
+  const Size serving = row_tiles(mapping_.spread.rows, tile.columns);
+  return l2_descriptors(serving, tile.lanes, true) <= tile.descriptors / tile.lanes.groups;
+}
+
 Size Room::patterns(const Tensor& tensor, const PatternLimits& limits) const {
   if (group_.is_packed) return 1;
   const Sizes& tiles = mapping_.tiles;

@@ -35,6 +35,8 @@ class Room {
   }
   bool fits_l1(const CoreDma& core) const;
   bool fits_l2(const TileDma& tile) const;
+  // Whether zeros around inputs are inserted on the way out of memory tiles: they are wherever descriptors allow it.
+  bool is_clipped(const TileDma& tile) const;
 
  private:
   Size l1_slots(const Tensor& tensor) const;

@@ -495,3 +495,32 @@ def test_runs_of_windows_that_overlap_are_not_one_run() -> None:
             for said in (Strategy(grid=(4, 4), spread=spread, tile_l1=(1, 64, 7, 7)) for spread in ((3, 2), (2, 3)))
         )
     assert by_columns > 3 * by_rows
+
+
+def test_zeros_that_memory_tiles_have_no_descriptors_for_tear_runs_apart() -> None:
+    """Between all elements of a row: where DRAM's side inserts them, each element is a run of its own."""
+    module = npuflow.parse(
+        """func.func @f(%x: tensor<127x255xf32>) -> tensor<256x512xf32> {
+          %zero = arith.constant 0.0 : f32
+          %e = tensor.empty() : tensor<256x512xf32>
+          %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x512xf32>) -> tensor<256x512xf32>
+          %r = tensor.insert_slice %x into %f[1, 2] [127, 255] [2, 2] : tensor<127x255xf32> into tensor<256x512xf32>
+          return %r : tensor<256x512xf32>
+        }""",
+        npuflow.new_context(),
+    )
+    npuflow.run_pipeline(module, "builtin.module(npuflow-normalize-linalg)")
+    device = load_device("npu1")
+    plenty = replace(device, dmas=tuple(replace(dma, descriptors=16 * dma.descriptors) for dma in device.dmas))
+    with module.context:
+        first, *_ = groups_of(next(iter(functions_of(module.operation))), GrowthOn(device))
+        group = group_of_bundle(make_bundle(first.ops))
+    tiles = Strategy(
+        (4, 4), tile_l1=(1, 4, 1, 85, 2), spread=(1, 1), order=(0, 1, 2, 3, 4), depth_l2=2, depth_l1=2, depth_result=2
+    )
+    torn, whole = (
+        Estimate(group, each).transfers(mapping_of(group, tiles))[group.inputs[0].name].dram_seconds
+        for each in (device, plenty)
+    )
+    assert torn > 3 * whole
+    assert npuflow.compile(str(module), device="npu1").run(verify=False).functions[0].time_us < 300
