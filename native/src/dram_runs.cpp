@@ -7,17 +7,16 @@ namespace npuflow::mapped {
 
 DramRuns runs_of(const Group& group, const Tensor& tensor, const Sizes& part, bool with_zeros) {
   DramRuns found;
-  bool is_torn = false;
   found.run_bytes = tensor.element_bytes;
   for (auto dim = tensor.dims.rbegin(); dim != tensor.dims.rend(); ++dim) {
     const Size extent = std::min(dim->extent(part), dim->size);
-    if (found.run_bytes == dim->pitch && !is_torn) {
+    if (found.run_bytes == dim->pitch && !(with_zeros && found.torn_bytes > 0)) {
       found.run_bytes *= extent;
     } else if (extent > 1) {
       if (found.pitch_bytes == 0) found.pitch_bytes = dim->pitch;
       found.common_bytes = std::gcd(found.common_bytes, dim->pitch);
     }
-    is_torn |= with_zeros && dim->extent(part) > dim->size;
+    if (found.torn_bytes == 0 && dim->extent(part) > dim->size) found.torn_bytes = found.run_bytes;
     // Windows that reach over an edge are cut off there, and begin at any place along it.
     if (dim->is_cut_off) found.common_bytes = std::gcd(found.common_bytes, dim->pitch);
   }
@@ -25,6 +24,7 @@ DramRuns runs_of(const Group& group, const Tensor& tensor, const Sizes& part, bo
     if (tensor.follows[loop] == 0 || part[loop] >= group.sizes[loop]) continue;
     found.common_bytes = std::gcd(found.common_bytes, tensor.strides[loop] * part[loop]);
   }
+  if (found.torn_bytes == 0) found.torn_bytes = found.run_bytes;
   return found;
 }
 

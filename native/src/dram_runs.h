@@ -7,9 +7,11 @@
 namespace npuflow::mapped {
 
 // Runs of `run_bytes`, of which the next begins `pitch_bytes` behind one. They begin at every multiple of what the
-// steps of blocks, columns and pieces have in common with a burst, `common_bytes`.
+// steps of blocks, columns and pieces have in common with a burst, `common_bytes`. Between zeros lie `torn_bytes` of
+// one.
 struct DramRuns {
   Size run_bytes = 0;
+  Size torn_bytes = 0;
   Size pitch_bytes = 0;
   Size common_bytes = 0;
 };

@@ -143,10 +143,10 @@ DramRuns OuterTransfers::transferred_runs(const OuterTransfer& transfer) const {
   const Tensor& tensor = *transfer.tensor;
   const DramRuns runs = runs_of(mapped_.group(), tensor, transfer.part);
   if (tensor.role != Role::input || machine_.direct.are_taken) return runs;
-  const DramRuns torn = runs_of(mapped_.group(), tensor, transfer.part, true);
   // Longer ones cost about as much whole; who inserts zeros where is counted for few tensors so.
-  if (torn.run_bytes >= std::min(runs.run_bytes, machine_.dram.burst_bytes)) return runs;
-  return Room(mapped_).is_clipped(machine_.tile) ? runs : torn;
+  const bool is_long = runs.torn_bytes >= std::min(runs.run_bytes, machine_.dram.burst_bytes);
+  if (is_long || Room(mapped_).is_clipped(machine_.tile)) return runs;
+  return runs_of(mapped_.group(), tensor, transfer.part, true);
 }
 
 double OuterTransfers::busy_dram_seconds() const {

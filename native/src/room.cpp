@@ -195,23 +195,24 @@ bool Room::fits_l2(const TileDma& tile) const {
     most = std::max(most, depths.of(group_.tensors[number].operand).l2);
   }
   if (most > tile.lock_max) return false;
-  const Size serving = row_tiles(mapping_.spread.rows, tile.columns);
   for (const bool clips : {false, true}) {
-    if (clips && (!tile.pads_with_zeros || group_.is_packed)) break;
+    if (clips && !may_clip(tile)) break;
     double need = 0;
     for (const Buffer& buffer : l2_buffers(tile.columns, clips)) {
       need += buffer.fullest_bytes * static_cast<double>(buffer.depth);
     }
-    if (need <= tile.capacity && l2_descriptors(serving, tile.lanes, clips) <= tile.descriptors / tile.lanes.groups)
-      return true;
+    if (need <= tile.capacity && has_descriptors(tile, clips)) return true;
   }
   return false;
 }
 
-bool Room::is_clipped(const TileDma& tile) const {
-  if (!tile.pads_with_zeros || group_.is_packed) return false;
+bool Room::is_clipped(const TileDma& tile) const { return may_clip(tile) && has_descriptors(tile, true); }
+
+bool Room::may_clip(const TileDma& tile) const { return tile.pads_with_zeros && !group_.is_packed; }
+
+bool Room::has_descriptors(const TileDma& tile, bool clips) const {
   const Size serving = row_tiles(mapping_.spread.rows, tile.columns);
-  return l2_descriptors(serving, tile.lanes, true) <= tile.descriptors / tile.lanes.groups;
+  return l2_descriptors(serving, tile.lanes, clips) <= tile.descriptors / tile.lanes.groups;
 }
 
 Size Room::patterns(const Tensor& tensor, const PatternLimits& limits) const {

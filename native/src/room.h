@@ -39,6 +39,8 @@ class Room {
   bool is_clipped(const TileDma& tile) const;
 
  private:
+  bool may_clip(const TileDma& tile) const;
+  bool has_descriptors(const TileDma& tile, bool clips) const;
   Size l1_slots(const Tensor& tensor) const;
   // What a slot takes in L1 of a tensor that comes as such tiles.
   double l1_bytes(const Tensor& tensor, const Sizes& tiles) const;

@@ -20,7 +20,6 @@ from npuflow.compiler.compiled_function import (
     FunctionalRun,
     compile_schedule,
     execute_function,
-    simulate_function,
 )
 from npuflow.core.passes import ops_of
 from npuflow.execute.arrays import signature_of
@@ -225,7 +224,7 @@ def spans(rows: Rows, device: str) -> dict[str, tuple[str, ...]]:
 def test_two_large_operands_take_a_lane_each() -> None:
     # A memory tile has 6 out-channels: results take 1, and 4 rows of their own are left for one of the two lanes.
     array = compiled(Rows(128, 64, (4, 8), 2, matrices=2).text(), "npu2")
-    traffic = simulate_function(array).traffic
+    traffic = array.run.traffic
     lanes = {stream.name: stream.sender for stream in array.schedule.streams.values()}
     assert {"l3_to_l2_lane0_i32", "l3_to_l2_lane1_i32"} <= set(lanes)
     found = {name: engine.span for name, engine in array.schedule.engines.items() if name.startswith("memory_out")}

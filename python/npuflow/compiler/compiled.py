@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import OpSizes
-from npuflow.compiler.compiled_function import CompiledFunction, execute_function, simulate_function
+from npuflow.compiler.compiled_function import CompiledFunction, execute_function
 from npuflow.compiler.known_residents import KnownResidents
 from npuflow.compiler.sequence import CompiledSequence, execute_sequence
 from npuflow.compiler.tasks_ahead import BegunPhases, tasks_ahead, waiting_in
@@ -22,6 +22,7 @@ from npuflow.network.set_up import NO_TASKS, PhaseChange
 from npuflow.network.timed_phases import CallTime, TimedPhase, timed_phases
 from npuflow.simulate.prefetch import NOTHING_AHEAD
 from npuflow.simulate.results import RunResults
+from npuflow.simulate.run import simulate
 from npuflow.target import Device
 
 StrategyFields = Mapping[str, "int | tuple[int, ...]"]
@@ -77,7 +78,7 @@ class Function:
 
     def simulate(self, *, trace: bool = False) -> RunResults:
         """Times the function; no data moves."""
-        return simulate_function(self.compiled, trace=True) if trace else self.compiled.run
+        return simulate(self.compiled.program, trace=True) if trace else self.compiled.run
 
     def execute(self, *inputs: Array) -> tuple[Array, ...]:
         """The function's results on these arrays, through the simulated array."""

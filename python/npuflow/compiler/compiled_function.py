@@ -35,7 +35,7 @@ from npuflow.simulate.prefetch import NOTHING_AHEAD, Ahead, ahead_name
 from npuflow.simulate.program import LAUNCH, FlatControl, Program
 from npuflow.simulate.read_in_place import home_of
 from npuflow.simulate.results import RunResults
-from npuflow.simulate.run import DEFAULT_RUN_LIMITS, POISON, RunLimits, execute, simulate
+from npuflow.simulate.run import POISON, execute, simulate
 from npuflow.simulate.table_tasks import with_table_tasks
 from npuflow.simulate.tasks_ahead import TasksAhead, descriptors_left
 from npuflow.simulate.walk import counted
@@ -245,13 +245,6 @@ def _shape(function: ir.Operation) -> KernelShape:
     """What a kernel works on; one of several ops, or of none of linalg, has no model, and takes what its call says."""
     work = [op for op in ops_of(function) if op.name.startswith("linalg.") and op.name not in _PARTS]
     return describe_kernel(work[0]) if len(work) == 1 else KernelShape(_OTHER, (), 0, 1)
-
-
-def simulate_function(
-    function: CompiledFunction, *, trace: bool = False, limits: RunLimits = DEFAULT_RUN_LIMITS
-) -> RunResults:
-    """Times the function."""
-    return simulate(function.program, trace=trace, limits=limits)
 
 
 def execute_function(

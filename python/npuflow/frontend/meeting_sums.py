@@ -19,11 +19,7 @@ def meets_sum(user: ir.Operation, value: ir.Value) -> bool:
     What has fewer elements is read by the value's own tail.
     """
     others = [other for other in list(user.operands)[: input_count(user)] if other != value]
-    return any(_is_made_of_sum(other) and _elements(other) >= _elements(value) for other in others)
-
-
-def _elements(value: ir.Value) -> int:
-    return prod(shape_of(value)) if isinstance(value.type, ir.ShapedType) else 1
+    return any(_is_made_of_sum(other) and prod(shape_of(other)) >= prod(shape_of(value)) for other in others)
 
 
 def sum_of_products(value: ir.Value) -> ir.Operation | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from npuflow.compiler.compiled_function import CompiledFunction, simulate_function
+from npuflow.compiler.compiled_function import CompiledFunction
 from npuflow.errors import UsageError, with_hint
 from npuflow.report.flows import flows_of
 from npuflow.report.overview import PIECES, shares_at_work
@@ -28,7 +28,7 @@ from npuflow.simulate.program import (
     FlatStep,
 )
 from npuflow.simulate.results import Trace
-from npuflow.simulate.run import RunLimits
+from npuflow.simulate.run import RunLimits, simulate
 
 # In memory 32 bytes each, twice while they are handed over.
 MOST_TRACED = 4_000_000
@@ -38,7 +38,7 @@ Rows = NDArray[np.int64]
 
 def timeline_of(function: CompiledFunction, most_events: int, window: Window = WHOLE, pieces: int = PIECES) -> Timeline:
     """Simulates the function once more, keeping the first `most_events` events of a window."""
-    results = simulate_function(function, trace=True, limits=RunLimits(trace_events=MOST_TRACED))
+    results = simulate(function.program, trace=True, limits=RunLimits(trace_events=MOST_TRACED))
     trace, cycles = results.trace, results.cycles
     assert trace is not None, "a traced run has a trace"
     known = int(trace.rows[-1, 3]) if trace.is_cut else cycles

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from npuflow.simulate.channel_tasks import NotTaskByTaskError, unrolled
+from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, unrolled
 from npuflow.simulate.places import bytes_of
-from npuflow.simulate.program import FlatAccess, FlatBuffer, FlatCompute, FlatReceive, FlatSend, FlatStep, Program
+from npuflow.simulate.program import FlatAccess, FlatBuffer, FlatCompute, FlatReceive, FlatStep, Program
 from npuflow.simulate.results import Hazard, HazardKind, RunResults
 from npuflow.simulate.walk import leaves, sends
 
@@ -64,7 +64,7 @@ def _accesses(program: Program, buffer: FlatBuffer) -> Iterator[tuple[FlatAccess
 
 
 def _touched(step: FlatStep) -> list[tuple[FlatAccess, bool]]:
-    if isinstance(step, FlatSend | FlatReceive):
+    if isinstance(step, FlatTransfer):
         return [(step.access, isinstance(step, FlatReceive))]
     if isinstance(step, FlatCompute):
         return [(operand.access, operand.writes and not operand.reads) for operand in step.operands]
