@@ -3,7 +3,7 @@
 // RUN: npuflow-opt %s --npuflow-narrow-products --npuflow-normalize-linalg --mlir-print-local-scope | filecheck %s --check-prefix=FOLDED
 // RUN: npuflow-opt %s --npuflow-narrow-products -o %t
 // RUN: npuflow run %t --device=toy --seed=3 | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-8: verified {{.*}}against
+// EXECUTED-COUNT-9: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
@@ -129,6 +129,47 @@ func.func @joined(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8x4xf32>,
     linalg.yield %t : f32
   } -> tensor<4x8xf32>
   return %r, %s : tensor<8x4xf32>, tensor<4x8xf32>
+}
+
+// What has elements of narrow tensors alone is narrow, though no product reads it: their greatest in windows, and what
+// is joined of them. Sums of windows, as means are, are handed on as layers are.
+// CHECK-LABEL: func.func @pooled
+// CHECK:         %[[G:.*]] = linalg.generic {{.*}}"reduction"]} {{.*}} outs(%{{.*}} : tensor<4x4xf32>)
+// CHECK:         %[[H:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<4x4xf32>) outs(%{{.*}} : tensor<4x4xbf16>)
+// CHECK:         %[[M:.*]] = linalg.generic {{.*}}"reduction"]} {{.*}} outs(%{{.*}} : tensor<4x4xf32>)
+// CHECK:         %[[N:.*]] = linalg.generic {{.*}} ins(%[[M]] : tensor<4x4xf32>) outs(%{{.*}} : tensor<4x4xbf16>)
+// CHECK:         %[[C:.*]] = tensor.concat dim(0) %[[H]], %[[N]] : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<8x4xbf16>
+// CHECK:         %[[E:.*]] = linalg.generic {{.*}} ins(%[[C]] : tensor<8x4xbf16>)
+// CHECK:         linalg.generic {{.*}} ins(%[[E]] : tensor<8x4xf32>)
+// CHECK:           math.exp
+func.func @pooled(%x: tensor<8x16xf32>) -> tensor<8x4xf32> {
+  %w = arith.constant dense<0.3> : tensor<16x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %k = tensor.empty() : tensor<2xf32>
+  %lowest = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %r = linalg.matmul ins(%x, %w : tensor<8x16xf32>, tensor<16x4xf32>) outs(%z : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %p = tensor.empty() : tensor<4x4xf32>
+  %l = linalg.fill ins(%lowest : f32) outs(%p : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0 * 2 + d2, d1)>, affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%r, %k : tensor<8x4xf32>, tensor<2xf32>) outs(%l : tensor<4x4xf32>) {
+  ^bb0(%in: f32, %tap: f32, %out: f32):
+    %m = arith.maximumf %out, %in : f32
+    linalg.yield %m : f32
+  } -> tensor<4x4xf32>
+  %n = linalg.fill ins(%zero : f32) outs(%p : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0 * 2 + d2, d1)>, affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%r, %k : tensor<8x4xf32>, tensor<2xf32>) outs(%n : tensor<4x4xf32>) {
+  ^bb0(%in: f32, %tap: f32, %out: f32):
+    %m = arith.addf %out, %in : f32
+    linalg.yield %m : f32
+  } -> tensor<4x4xf32>
+  %c = tensor.concat dim(0) %g, %s : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %v = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%c : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %t = math.exp %in : f32
+    linalg.yield %t : f32
+  } -> tensor<8x4xf32>
+  return %v : tensor<8x4xf32>
 }
 
 // What several ops make of a sum alone, as a SiLU is, is rounded where all of it is one again, here for a sum and an op

@@ -38,6 +38,51 @@ def test_tensors_that_would_take_turns_on_a_lane_get_one_each(monkeypatch: pytes
     assert found.simulate().cycles < before.simulate().cycles
 
 
+# Two tensors come into each block, in pixels that are few; a factor and three rows come once.
+SCALED_SUM = """
+#x = affine_map<(a, b, c, d) -> (b, c, d)>
+#w = affine_map<(a, b, c, d) -> (d, a)>
+#r = affine_map<(a, b, c, d) -> (a, b, c)>
+#each = affine_map<(a, b, c) -> (a, b, c)>
+#row = affine_map<(a, b, c) -> (a)>
+func.func @scaled(%x: tensor<56x56x384xi8>, %w: tensor<384x96xi8>, %y: tensor<96x56x56xi8>, %p: tensor<96xf32>,
+    %q: tensor<96xf32>, %s: tensor<96xf32>) -> tensor<96x56x56xf32> {
+  %zero = arith.constant 0 : i32
+  %e = tensor.empty() : tensor<96x56x56xi32>
+  %z = linalg.fill ins(%zero : i32) outs(%e : tensor<96x56x56xi32>) -> tensor<96x56x56xi32>
+  %m = linalg.generic {indexing_maps = [#x, #w, #r], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<56x56x384xi8>, tensor<384x96xi8>) outs(%z : tensor<96x56x56xi32>) {
+  ^bb0(%a: i8, %b: i8, %o: i32):
+    %0 = arith.extsi %a : i8 to i32
+    %1 = arith.extsi %b : i8 to i32
+    %2 = arith.muli %0, %1 : i32
+    %3 = arith.addi %o, %2 : i32
+    linalg.yield %3 : i32
+  } -> tensor<96x56x56xi32>
+  %f = tensor.empty() : tensor<96x56x56xf32>
+  %t = linalg.generic {indexing_maps = [#each, #row, #each, #row, #row, #each],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%y, %p, %m, %q, %s : tensor<96x56x56xi8>, tensor<96xf32>, tensor<96x56x56xi32>, tensor<96xf32>,
+          tensor<96xf32>) outs(%f : tensor<96x56x56xf32>) {
+  ^bb0(%a: i8, %b: f32, %c: i32, %d: f32, %g: f32, %o: f32):
+    %0 = arith.sitofp %c : i32 to f32
+    %1 = arith.mulf %0, %d : f32
+    %2 = arith.addf %1, %g : f32
+    %3 = arith.mulf %b, %2 : f32
+    %4 = arith.sitofp %a : i8 to f32
+    %5 = arith.addf %4, %3 : f32
+    linalg.yield %5 : f32
+  } -> tensor<96x56x56xf32>
+  return %t : tensor<96x56x56xf32>
+}
+"""
+
+
+def test_what_comes_once_keeps_nothing_from_a_lane_of_its_own() -> None:
+    (found,) = npuflow.compile(SCALED_SUM, device="npu2").functions
+    assert descriptors_set_up(found.compiled.schedule) < 40  # two that take turns are 8 for each of 28 blocks
+
+
 def test_results_are_right_by_these_lanes() -> None:
     (report,) = npuflow.compile(APPENDED, device="npu2").run(verify=True, judge=JUDGE).functions
     assert report.verified.status is Status.OK, report.verified.message

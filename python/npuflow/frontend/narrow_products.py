@@ -9,8 +9,10 @@ from npuflow.bindings import ir, linalg
 from npuflow.constants.known_tensors import KnownTensors, weight_constant
 from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import after_value, element_type_of, empty, generic_op, shape_of
-from npuflow.core.passes import Pass, PassContext
+from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.fold_views import source_map
+from npuflow.frontend.integer_pools import pooled_from
 from npuflow.frontend.product_layers import (
     ends_of,
     is_returned_only,
@@ -20,6 +22,7 @@ from npuflow.frontend.product_layers import (
     product_layers,
 )
 from npuflow.ops.contraction import producer
+from npuflow.ops.window_sums import match_window_sums
 
 
 @register_pass
@@ -41,8 +44,9 @@ class NarrowProducts(Pass):
     rounded here. A tensor is rounded once, where it is made, and whoever reads it reads what it was rounded to: factors
     before they are reshaped, transposed, padded with zeros or joined, and what is computed of each sum alone, element
     by element, up to an op where it meets what is computed of another one as large, and then what they are together;
-    what several ops read on the way there is rounded as well, so that their products are of bf16. What a function
-    returns, the statistics of norms and all that is between a softmax's scores and its result stay f32, and so do
+    what several ops read on the way there is rounded as well, so that their products are of bf16. So are sums of their
+    windows, as means, and what has elements of narrow tensors alone, joined or their greatest in windows. What a
+    function returns, the statistics of norms and all that is between a softmax's scores and its result stay f32, and so do
     biases.
 
     That changes results, so it is in no pipeline: `--compute-type=bf16` runs it first, and what it makes is the program
@@ -57,13 +61,37 @@ class NarrowProducts(Pass):
         layers, known = product_layers(op), KnownTensors(most_elements=None)
         origins = [made for layer in layers for origin in layer.origins for made in _with_parts(origin)]
         ends = [end for layer in layers for end in ends_of(layer.op.results[0])]
-        narrowed: dict[ir.Value, ir.Value] = {}
+        narrowed = {wide.results[0]: wide.operands[0] for wide in ops_of(op, "linalg.generic") if _widens(wide)}
         for value in dict.fromkeys([*origins, *ends]):
             constant = known.of(value)
             if constant is None and is_returned_only(value):
                 continue
             narrow(value, constant, narrowed)
             context.count("tensors that are narrow" if constant is None else "constants that are narrow")
+        for made in ops_of(op):
+            for value in _made_of_narrow(made, narrowed):
+                if not is_returned_only(value) and value not in narrowed:
+                    narrow(value, narrowed=narrowed)
+                    context.count("tensors that are narrow")
+
+
+def _widens(op: ir.Operation) -> bool:
+    """Whether an op makes f32 of a tensor of bf16, as it lies."""
+    block = op.regions[0].blocks[0]
+    first, *rest = (inner.operation for inner in block.operations)
+    kinds = [str(element_type_of(value)) for value in op.operands]
+    return first.name == "arith.extf" and len(rest) == 1 and kinds == ["bf16", "f32"] and source_map(op) is not None
+
+
+def _made_of_narrow(op: ir.Operation, narrowed: Mapping[ir.Value, ir.Value]) -> list[ir.Value]:
+    """What is narrow as an op reads narrow tensors alone: what it joins of them, their greatest in windows, or sums."""
+    if len(op.results) != 1:
+        return []
+    pool, windows = pooled_from(op), match_window_sums(op)
+    sources = list(op.operands) if op.name == "tensor.concat" else [pool or op.operands[0]] if pool or windows else []
+    if not sources or not all(origin_of(source) in narrowed for source in sources):
+        return []
+    return list(ends_of(op.results[0])) if windows and not pool else [op.results[0]]
 
 
 def narrow(value: ir.Value, constant: Numbers | None = None, narrowed: dict[ir.Value, ir.Value] | None = None) -> None:

@@ -103,16 +103,30 @@ def other_lanes(nest: Nest, parts: Mapping[BufferInfo, Part], lanes: Lanes, dma:
 
     Rows have channels of their own where that is faster, or none.
     """
-    buffers = list(lanes.of)
-    if lanes.by_rows or dma.lanes ** len(buffers) > _MOST_WAYS:
+    units = _going_together(list(lanes.of), nest, dma)
+    if lanes.by_rows or dma.lanes ** len(units) > _MOST_WAYS:
         return
-    loads = {b: _load(b, nest, parts[b]) for b in buffers}
+    loads = {b: _load(b, nest, parts[b]) for b in lanes.of}
     most = _busiest(loads, lanes, dma.rows)
-    for numbers in product(range(dma.lanes), repeat=len(buffers)):
-        of = dict(zip(buffers, numbers))
+    for numbers in product(range(dma.lanes), repeat=len(units)):
+        of = {buffer: number for unit, number in zip(units, numbers) for buffer in unit}
         for separate in dict.fromkeys((_separate(loads, of, dma), frozenset[int]())):
             if _busiest(loads, found := Lanes(False, of, separate), dma.rows) <= most:
                 yield found
+
+
+def _going_together(buffers: list[BufferInfo], nest: Nest, dma: TileDma) -> list[list[BufferInfo]]:
+    """Each buffer by itself; where these are many, those that are filled once in one: they come between no turns."""
+    if dma.lanes ** len(buffers) <= _MOST_WAYS:
+        return [[buffer] for buffer in buffers]
+    once = [buffer for buffer in buffers if _turns(buffer, nest) == 1]
+    return [once, *([buffer] for buffer in buffers if buffer not in once)]
+
+
+def _turns(buffer: BufferInfo, nest: Nest) -> int:
+    """How often a buffer is filled."""
+    filled = (around for s, around in walk(nest.body) if isinstance(s, Transfer) and s.target.buffer is buffer)
+    return sum(prod(loop.trips for loop in around if not loop.grid) for around in filled)
 
 
 def _busiest(loads: Mapping[BufferInfo, _Load], lanes: Lanes, rows: int) -> int:
