@@ -46,8 +46,8 @@ class NarrowProducts(Pass):
     by element, up to an op where it meets what is computed of another one as large, and then what they are together;
     what several ops read on the way there is rounded as well, so that their products are of bf16. So are sums of their
     windows, as means, and what has elements of narrow tensors alone, joined or their greatest in windows. What a
-    function returns, the statistics of norms and all that is between a softmax's scores and its result stay f32, and so do
-    biases.
+    function returns, the statistics of norms and all that is between a softmax's scores and its result stay f32, and so
+    do biases.
 
     That changes results, so it is in no pipeline: `--compute-type=bf16` runs it first, and what it makes is the program
     that others are compared with. Infinities stay what they are; numbers beyond bf16's largest one become infinite.
