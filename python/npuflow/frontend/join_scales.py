@@ -1,4 +1,4 @@
-"""npuflow-join-scales: what both factors of a sum of products are scaled by, one of them is."""
+"""npuflow-join-scales: what both factors of a sum of products, or all of it, are scaled by, one of them is."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from npuflow.core.build import after_value, element_type_of, empty, generic_op, 
 from npuflow.core.copies import cloned, erase_unused
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.meeting_sums import RESHAPES
 from npuflow.frontend.product_layers import ProductLayer, moved_like, product_layers
-from npuflow.ops.contraction import is_elementwise, producer
+from npuflow.ops.bundle_ops import is_filled_with_zeros
+from npuflow.ops.contraction import is_elementwise, only_user, producer
 from npuflow.ops.linear import input_count, maps_of
 
 
 @register_pass
 @dataclass(frozen=True)
 class JoinScales(Pass):
-    """Scales the smaller factor of a sum of products of f32 by what the larger one is scaled by, too.
+    """Scales the smaller factor of a sum of products of f32 by what the larger one is scaled by, too, or the sum.
 
     PyTorch's attention scales queries and keys each by the root of what scores are scaled by: with a cache, all keys
-    for each token.
+    for each token. Others scale the scores, of which there are more than of either. Weights aren't scaled for that.
 
         %a = linalg.generic ... ins(%q : tensor<4x64xf32>) { arith.mulf %in, %c }
         %b = linalg.generic ... ins(%k : tensor<64x2048xf32>) { arith.mulf %in, %d }
@@ -51,11 +53,44 @@ class JoinScales(Pass):
                 unread += [layer.op.operands[factor].owner.operation for factor in layer.factors]
                 _join(layer, larger, scales[larger] or scales[0])
                 context.count("scales joined")
+        for layer in reversed(product_layers(op)):  # who reads a scaled sum has read it before that isn't scaled
+            scale, smaller = _scale_behind(layer), _smaller(layer)
+            if scale is not None and smaller is not None:
+                _scale_factor(layer, smaller, scale)
+                scale.results[0].replace_all_uses_with(scale.operands[0])
+                unread.append(scale)
+                context.count("scales joined")
         erase_unused(unread)
 
 
+def _scale_behind(layer: ProductLayer) -> ir.Operation | None:
+    """The op that alone reads a sum, perhaps in another shape, and multiplies or divides each element by a constant."""
+    value, user = layer.op.results[0], only_user(layer.op.results[0])
+    while user is not None and user.name in RESHAPES:
+        value, user = user.results[0], only_user(user.results[0])
+    scale = _scale_at(user.results[0]) if user is not None and len(user.results) == 1 else None
+    return scale if scale is not None and scale.operands[0] == value and _reads_constants_alone(scale) else None
+
+
+def _smaller(layer: ProductLayer) -> int | None:
+    """The factor of fewer elements, if both are data, there are no more of it than of sums, and these begin with 0.
+
+    An op, or the caller, must make it: to scale what is joined of several takes an op more.
+    """
+    names = ["" if (made := producer(origin)) is None else str(made.name) for origin in layer.origins]
+    if not is_filled_with_zeros(layer.op.operands[2]) or "arith.constant" in names:
+        return None
+    sizes = [prod(shape_of(origin)) for origin in layer.origins]
+    smaller = sizes.index(min(sizes))
+    is_made = names[smaller] == "" or names[smaller].startswith("linalg.")
+    return smaller if is_made and sizes[smaller] <= prod(shape_of(layer.op.results[0])) else None
+
+
 def _scale_at(value: ir.Value) -> ir.Operation | None:
-    """The op that makes a tensor of another one of the same shape by multiplying each element by a constant."""
+    """The op that makes a tensor of another one of the same shape by multiplying each element by a constant.
+
+    Or by dividing it.
+    """
     op = producer(value, "linalg.generic")
     if op is None or not is_elementwise(op) or input_count(op) != 1 or len(op.results) != 1:
         return None
@@ -64,20 +99,26 @@ def _scale_at(value: ir.Value) -> ir.Operation | None:
     block = op.regions[0].blocks[0]
     inside = [inner.operation for inner in block.operations]
     read = [inner for inner in inside[:-1] if any(value in block.arguments for value in inner.operands)]
-    yielded = inside[-1].operands[0]
-    is_product = len(read) == 1 and read[0].name == "arith.mulf" and yielded == read[0].results[0]
-    return op if is_product and [v for v in read[0].operands if v in block.arguments] == [block.arguments[0]] else None
+    if len(read) != 1 or inside[-1].operands[0] != read[0].results[0]:
+        return None
+    is_scaled = read[0].name == "arith.mulf" or (
+        read[0].name == "arith.divf" and read[0].operands[0] in block.arguments
+    )
+    return op if is_scaled and [v for v in read[0].operands if v in block.arguments] == [block.arguments[0]] else None
 
 
 def _join(layer: ProductLayer, larger: int, scale: ir.Operation) -> None:
     """Has the other factor be scaled as the larger one is, which is read as it was before."""
-    smaller = 1 - larger
-    before = layer.origins[smaller]
+    _scale_factor(layer, 1 - larger, scale)
+    place = layer.factors[larger]
+    layer.op.operands[place] = moved_like(layer.op.operands[place], layer.origins[larger], scale.operands[0])
+
+
+def _scale_factor(layer: ProductLayer, factor: int, scale: ir.Operation) -> None:
+    place, before = layer.factors[factor], layer.origins[factor]
     with after_value(before):
         scaled = _scaled(before, scale)
-    for factor, other in ((larger, scale.operands[0]), (smaller, scaled)):
-        place = layer.factors[factor]
-        layer.op.operands[place] = moved_like(layer.op.operands[place], layer.origins[factor], other)
+    layer.op.operands[place] = moved_like(layer.op.operands[place], before, scaled)
 
 
 def _scaled(value: ir.Value, scale: ir.Operation) -> ir.Value:
@@ -88,7 +129,21 @@ def _scaled(value: ir.Value, scale: ir.Operation) -> ir.Value:
     source = scale.regions[0].blocks[0]
     with ir.InsertionPoint(made.regions[0].blocks.append(kind, kind)) as point:
         values = dict(zip(source.arguments, point.block.arguments))
-        for inner in ops_of(scale)[:-1]:
+        for inner in (*_constants_of(scale), *ops_of(scale)[:-1]):
             values.update(zip(inner.results, cloned(inner, values)))
         linalg.YieldOp([values[list(source.operations)[-1].operation.operands[0]]])
     return made.results[0]
+
+
+def _constants_of(op: ir.Operation) -> list[ir.Operation]:
+    """The constants around an op that its body reads."""
+    read = dict.fromkeys(value for inner in ops_of(op) for value in inner.operands)
+    found = [constant for value in read if (constant := producer(value, "arith.constant")) is not None]
+    return [constant for constant in found if constant.block != op.regions[0].blocks[0]]
+
+
+def _reads_constants_alone(scale: ir.Operation) -> bool:
+    """Whether nothing but constants is needed to scale something elsewhere."""
+    body = scale.regions[0].blocks[0]
+    known = {*body.arguments, *(made for inner in (*ops_of(scale), *_constants_of(scale)) for made in inner.results)}
+    return all(value in known for inner in ops_of(scale) for value in inner.operands)
