@@ -8,21 +8,24 @@ from dataclasses import dataclass
 from npuflow.bindings import ir, linalg
 from npuflow.constants.known_tensors import KnownTensors, weight_constant
 from npuflow.constants.scalar_values import Numbers
-from npuflow.core.build import after_value, element_type_of, empty, generic_op, shape_of
+from npuflow.core.build import after_value, element_bytes, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.frontend.fold_views import source_map
 from npuflow.frontend.integer_pools import pooled_from
 from npuflow.frontend.product_layers import (
     ends_of,
+    goes_on,
     is_returned_only,
     joined_like,
     moved_like,
     origin_of,
     product_layers,
 )
-from npuflow.ops.contraction import producer
+from npuflow.ops.contraction import producer, users
 from npuflow.ops.window_sums import match_window_sums
+
+_NARROW_BYTES = 2  # of bf16
 
 
 @register_pass
@@ -70,9 +73,15 @@ class NarrowProducts(Pass):
             context.count("tensors that are narrow" if constant is None else "constants that are narrow")
         for made in ops_of(op):
             for value in _made_of_narrow(made, narrowed):
-                if not is_returned_only(value) and value not in narrowed:
+                if value not in narrowed and any(not _rounds(user, value) for user in users(value)):
                     narrow(value, narrowed=narrowed)
                     context.count("tensors that are narrow")
+
+
+def _rounds(user: ir.Operation, value: ir.Value) -> bool:
+    """Whether nothing but a narrow element is made of each element of a tensor, or it goes to the caller."""
+    is_narrow = goes_on(user, value) and element_bytes(element_type_of(user.results[0])) <= _NARROW_BYTES
+    return user.name == "func.return" or is_narrow
 
 
 def _widens(op: ir.Operation) -> bool:
