@@ -34,7 +34,8 @@ class Rounding:
         """A tensor in i8, rounded where its elements are made, if nobody wants these as they are.
 
         Elements go on as they are where they are moved about, zeros put between them, or joined. The greatest of
-        windows are of i8 where others read so what they are of: else they are made with that, and rounded once.
+        windows are of i8 where others read so what they are of, or where that is joined: else they are made with that,
+        and rounded once.
         """
         op = producer(value)
         if op is None:
@@ -45,6 +46,11 @@ class Rounding:
             if moves(op) and self._has(op.operands[0]):
                 return moved_like(value, op.operands[0], self._of(op.operands[0]))
             source = pooled_from(op)
-            if source is not None and self.is_shared(origin_of(source)):
-                return pooled(op, self.shared(source))
+            if source is not None and (self.is_shared(origin_of(source)) or self._is_joined(source)):
+                return pooled(op, self._of(source))
         return self.rounded(value)
+
+    def _is_joined(self, source: ir.Value) -> bool:
+        """Whether a tensor is joined of what nobody else wants as it is."""
+        concat = producer(source, "tensor.concat")
+        return concat is not None and only_user(source) is not None and all(map(self._has, concat.operands))
