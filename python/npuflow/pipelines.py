@@ -21,6 +21,7 @@ from npuflow.frontend import narrow_products as _narrow_products  # noqa: F401  
 from npuflow.frontend import narrow_scales as _narrow_scales  # noqa: F401  (registers npuflow-narrow-scales)
 from npuflow.frontend import quantize_products as _quantize_products  # noqa: F401  (registers npuflow-quantize-products)
 from npuflow.frontend import specialize_shapes as _specialize_shapes  # noqa: F401  (registers npuflow-specialize-shapes)
+from npuflow.frontend import sum_integers as _sum_integers  # noqa: F401  (registers npuflow-sum-integers)
 from npuflow.frontend.check_input import CheckInput
 from npuflow.frontend.collapse_contractions import CollapseContractions
 from npuflow.frontend.normalize_linalg import NormalizeLinalg

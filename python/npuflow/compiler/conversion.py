@@ -53,7 +53,8 @@ class ComputeType(Enum):
         narrow = f"npuflow-narrow-products,{_CLEAN}"
         if self is ComputeType.BF16:
             return narrow
-        return f"npuflow-quantize-products,{narrow},npuflow-fold-scales,npuflow-narrow-scales,{_CLEAN}"
+        integers = "npuflow-quantize-products,npuflow-sum-integers"
+        return f"{integers},{narrow},npuflow-fold-scales,npuflow-narrow-scales,{_CLEAN}"
 
 
 @dataclass(frozen=True)
