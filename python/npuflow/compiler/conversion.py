@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
@@ -14,7 +14,16 @@ from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import check_inputs
 from npuflow.compiler.functions import show_what_is_private
 from npuflow.compiler.given import schedules_in
-from npuflow.compiler.layer_errors import LAYER, Deviation, LayerEnd, LayerError, deviation, ends_by_layer, values_in
+from npuflow.compiler.layer_errors import (
+    LAYERS,
+    Deviation,
+    LayerEnd,
+    LayerError,
+    deviation,
+    ends_by_layer,
+    number_layers,
+    values_in,
+)
 from npuflow.compiler.sources import copy_of, sources_of
 from npuflow.constants.known_tensors import KnownTensors
 from npuflow.core.build import shape_of
@@ -108,8 +117,7 @@ def _converted(
     base: ir.Module, compute_type: ComputeType, inputs: Sequence[Array] | None, seed: int, sink: DiagnosticSink
 ) -> Converted:
     Runner(parse_pipeline(_PREPARE), sink=sink).run(base)
-    for number, layer in enumerate(product_layers(base.operation)):
-        layer.op.attributes[LAYER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+    number_layers(product_layers(base.operation))
     functions = [_Calibration(base, source.name, compute_type, inputs, seed) for source in sources_of(base)]
     if compute_type is ComputeType.I8:
         for each in functions:
@@ -118,7 +126,7 @@ def _converted(
     Runner(parse_pipeline(compute_type.passes), sink=sink).run(made)
     conversions = tuple(each.conversion(made) for each in functions)
     for op in ops_of(made.operation):
-        for name in (LAYER, SCALED):
+        for name in (LAYERS, SCALED):
             if name in op.attributes:
                 del op.attributes[name]
     return Converted(made, conversions)
@@ -126,16 +134,17 @@ def _converted(
 
 @dataclass(frozen=True)
 class _LayersRun:
-    """What layers of a function hand on in a run, and its results."""
+    """What layers of a function hand on in a run, by their numbers in order, and its results."""
 
-    ends: Sequence[LayerEnd]
+    ends: Mapping[int, LayerEnd]
     arrays: Sequence[Array]
     results: Sequence[Array]
 
     @property
-    def values(self) -> Iterator[Array]:
+    def values(self) -> dict[int, Array]:
         """What the arrays stand for."""
-        return (np.asarray(array, np.float64) / end.scaled for end, array in zip(self.ends, self.arrays, strict=True))
+        known = zip(self.ends.items(), self.arrays, strict=True)
+        return {number: np.asarray(array, np.float64) / end.scaled for (number, end), array in known}
 
 
 @dataclass
@@ -186,17 +195,18 @@ class _Calibration:
             return Conversion(self.name, self.compute_type, (), (), self.unmeasured)
         before = self.before or self._run(self._alone(self.base))[1]
         _, after = self._run(self._alone(made))
+        found = zip(self.layers, before.values.items(), after.values.items(), strict=True)
         errors = tuple(
             LayerError(_sizes(layer), _place(layer.op), self._factors(layer), deviation(now, then))
-            for layer, then, now in zip(self.layers, before.values, after.values, strict=True)
+            for layer, (_, then), (_, now) in found
         )
         results = tuple(deviation(now, then) for now, then in zip(after.results, before.results, strict=True))
         return Conversion(self.name, self.compute_type, errors, results)
 
     def _run(self, alone: ir.Module, asked: Sequence[ir.Value] = ()) -> tuple[list[Array], _LayersRun]:
         """What is `asked` for of a function, and what each layer hands on, in order, unless that isn't measured."""
-        ends = [] if self.unmeasured else [end for _, end in sorted(ends_by_layer(alone).items())]
-        arrays, results = values_in(alone, [*asked, *(end.value for end in ends)], self.inputs)
+        ends = {} if self.unmeasured else ends_by_layer(alone)
+        arrays, results = values_in(alone, [*asked, *(end.value for end in ends.values())], self.inputs)
         return arrays[: len(asked)], _LayersRun(ends, arrays[len(asked) :], results)
 
     def _alone(self, module: ir.Module) -> ir.Module:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,10 @@ from npuflow.core.passes import ops_of
 from npuflow.execute.arrays import Array, functions_of
 from npuflow.execute.jit import compile_function
 from npuflow.frontend.fold_scales import SCALED
-from npuflow.frontend.product_layers import end_of
+from npuflow.frontend.product_layers import ProductLayer, end_of
 
-# On a layer's sums, its number: what they are computed by before and after a conversion.
-LAYER = "npu.layer"
+# On the op that makes what layers hand on, their numbers: it is what it was, before and after a conversion.
+LAYERS = "npu.layers"
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,22 @@ class LayerEnd:
     scaled: float
 
 
+def number_layers(layers: Iterable[ProductLayer]) -> None:
+    """Says of layers in order, where they end, which these are."""
+    for number, layer in enumerate(layers):
+        op = end_of(layer.op.results[0]).owner.operation
+        before = ir.DenseI64ArrayAttr(op.attributes[LAYERS]) if LAYERS in op.attributes else ()
+        op.attributes[LAYERS] = ir.DenseI64ArrayAttr.get([*before, number], op.context)
+
+
 def ends_by_layer(module: ir.Module) -> dict[int, LayerEnd]:
-    """What layers hand on, by their numbers."""
-    marked = [op for op in ops_of(module.operation) if LAYER in op.attributes]
-    scaled = [ir.FloatAttr(op.attributes[SCALED]).value if SCALED in op.attributes else 1.0 for op in marked]
-    return {
-        int(op.attributes[LAYER].value): LayerEnd(end_of(op.results[0]), times) for op, times in zip(marked, scaled)
-    }
+    """What layers hand on, by their numbers in order."""
+    found: dict[int, LayerEnd] = {}
+    for op in ops_of(module.operation):
+        times = ir.FloatAttr(op.attributes[SCALED]).value if SCALED in op.attributes else 1.0
+        for number in ir.DenseI64ArrayAttr(op.attributes[LAYERS]) if LAYERS in op.attributes else ():
+            found.setdefault(number, LayerEnd(op.results[0], times))
+    return dict(sorted(found.items()))
 
 
 def values_in(
