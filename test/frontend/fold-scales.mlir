@@ -2,7 +2,7 @@
 // RUN: npuflow-opt %s --npuflow-fold-scales --mlir-print-local-scope | filecheck %s
 // RUN: npuflow-opt %s --npuflow-fold-scales -o %t
 // RUN: npuflow run %t --device=toy | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-6: verified {{.*}}against
+// EXECUTED-COUNT-7: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #column = affine_map<(d0, d1) -> (d1)>
@@ -219,4 +219,55 @@ func.func @shared_bias(%x: tensor<4x2xi32>, %y: tensor<4x2xi32>) -> (tensor<4x2x
     linalg.yield %r : i8
   } -> tensor<4x2xi8>
   return %k, %l : tensor<4x2xi8>, tensor<4x2xi8>
+}
+
+// A gate is a factor that stays as it is; of a square, both would be multiplied.
+// CHECK-LABEL: func.func @gated
+// CHECK-DAG:     %[[SCALES:.*]] = arith.constant dense<[4.000000e+00, 8.000000e+00]> : tensor<2xf32>
+// CHECK:         %[[A:.*]] = linalg.generic {{.*}} ins(%arg0, %[[SCALES]] : {{.*}}npu.scaled = 4.000000e+00 : f64
+// CHECK:         %[[P:.*]] = linalg.generic {{.*}} ins(%arg1, %[[A]] : {{.*}}npu.scaled = 4.000000e+00 : f64
+// CHECK:         linalg.generic {{.*}} ins(%[[P]] : tensor<4x2xf32>) outs(%{{.*}} : tensor<4x2xi8>)
+// CHECK-NOT:       arith.mulf
+// CHECK:         %[[B:.*]] = linalg.generic {{.*}} ins(%arg0, %{{.*}} : tensor<4x2xi32>, tensor<2xf32>)
+// CHECK-NOT:     npu.scaled
+// CHECK:         return
+func.func @gated(%x: tensor<4x2xi32>, %g: tensor<4x2xf32>) -> (tensor<4x2xi8>, tensor<4x2xi8>) {
+  %scales = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %e = tensor.empty() : tensor<4x2xf32>
+  %i = tensor.empty() : tensor<4x2xi8>
+  %a = linalg.generic {indexing_maps = [#same, #column, #same], iterator_types = ["parallel", "parallel"]} ins(%x, %scales : tensor<4x2xi32>, tensor<2xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%s: i32, %c: f32, %o: f32):
+    %f = arith.sitofp %s : i32 to f32
+    %p = arith.mulf %f, %c : f32
+    linalg.yield %p : f32
+  } -> tensor<4x2xf32>
+  %p = linalg.generic {indexing_maps = [#same, #same, #same], iterator_types = ["parallel", "parallel"]} ins(%g, %a : tensor<4x2xf32>, tensor<4x2xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%s: f32, %c: f32, %o: f32):
+    %m = arith.mulf %s, %c : f32
+    linalg.yield %m : f32
+  } -> tensor<4x2xf32>
+  %q = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<4x2xf32>) outs(%i : tensor<4x2xi8>) {
+  ^bb0(%s: f32, %o: i8):
+    %four = arith.constant 4.0 : f32
+    %m = arith.mulf %s, %four : f32
+    %r = math.roundeven %m : f32
+    %b = arith.fptosi %r : f32 to i8
+    linalg.yield %b : i8
+  } -> tensor<4x2xi8>
+  %b = linalg.generic {indexing_maps = [#same, #column, #same], iterator_types = ["parallel", "parallel"]} ins(%x, %scales : tensor<4x2xi32>, tensor<2xf32>) outs(%e : tensor<4x2xf32>) {
+  ^bb0(%s: i32, %c: f32, %o: f32):
+    %f = arith.sitofp %s : i32 to f32
+    %p2 = arith.mulf %f, %c : f32
+    %w = arith.mulf %p2, %p2 : f32
+    linalg.yield %w : f32
+  } -> tensor<4x2xf32>
+  %r = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<4x2xf32>) outs(%i : tensor<4x2xi8>) {
+  ^bb0(%s: f32, %o: i8):
+    %four = arith.constant 4.0 : f32
+    %m = arith.mulf %s, %four : f32
+    %n = math.roundeven %m : f32
+    %c = arith.fptosi %n : f32 to i8
+    linalg.yield %c : i8
+  } -> tensor<4x2xi8>
+  return %q, %r : tensor<4x2xi8>, tensor<4x2xi8>
 }

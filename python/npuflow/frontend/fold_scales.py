@@ -46,7 +46,8 @@ class FoldScales(Pass):
         %q = linalg.generic ins(%r : tensor<4x8xf32>) outs(... : tensor<4x8xi8>) { math.roundeven ... }
 
     It goes through sums, greatest elements, comparisons, roundings to narrower floats and movements, up to products by
-    constants, as of integers or behind a norm, where nobody else reads what is on the way; else all stays as it is.
+    constants, as of integers or behind a norm, and to a factor of other products, as of a gate, where nobody else reads
+    what is on the way; else all stays as it is.
     That changes roundings, so it is in no pipeline: `--compute-type=i8` runs it, and what it makes is the program that
     others are compared with. `npu.scaled` says of ops how much larger their results have become.
     """
@@ -59,7 +60,7 @@ class FoldScales(Pass):
         repeat_for_each(op)
         for reader in ops_of(op, "linalg.generic"):
             product = _scaling(reader) if is_elementwise(reader) else None
-            way = None if product is None else _way_to(reader)
+            way = None if product is None else _way_to((reader, 0), KnownTensors(most_elements=None))
             if product is None or way is None:
                 continue
             way.multiply(_number(product))
@@ -111,9 +112,9 @@ class _ScaledWay:
                 op.attributes[SCALED] = ir.FloatAttr.get(ir.F64Type.get(), before * number)
 
 
-def _way_to(reader: ir.Operation) -> _ScaledWay | None:
-    """The way to an op's only input from products of integers and constants, if there is one that is nobody else's."""
-    known, way, waiting = KnownTensors(most_elements=None), _ScaledWay(), [(reader, 0)]
+def _way_to(end: _Read, known: KnownTensors) -> _ScaledWay | None:
+    """The way to an operand from products of integers and constants, if there is one that is nobody else's."""
+    way, waiting = _ScaledWay(), [end]
     while waiting:
         read = waiting.pop()
         if read in way.reads:
@@ -160,7 +161,10 @@ def _made_of(value: ir.Value, known: KnownTensors) -> list[_Read] | None:
             number for number, factor in enumerate(op.operands) if producer(factor, *_FROM_INTEGERS) is not None
         ]
         constants = [number for number, factor in enumerate(op.operands) if _is_constant(factor, known)]
-        return [(op, 1 - integers[0])] if len(integers) == 1 else [(op, constants[0])] if constants else None
+        if integers or constants:
+            return [(op, 1 - integers[0])] if len(integers) == 1 else [(op, constants[0])] if constants else None
+        # Of two things that are computed, either: not of what is a factor twice, which is read elsewhere then.
+        return next(([(op, factor)] for factor in (0, 1) if _way_to((op, factor), known) is not None), None)
     return None
 
 

@@ -53,14 +53,20 @@ class JoinScales(Pass):
                 unread += [layer.op.operands[factor].owner.operation for factor in layer.factors]
                 _join(layer, larger, scales[larger] or scales[0])
                 context.count("scales joined")
-        for layer in reversed(product_layers(op)):  # who reads a scaled sum has read it before that isn't scaled
-            scale, smaller = _scale_behind(layer), _smaller(layer)
-            if scale is not None and smaller is not None:
-                _scale_factor(layer, smaller, scale)
-                scale.results[0].replace_all_uses_with(scale.operands[0])
-                unread.append(scale)
-                context.count("scales joined")
+        while scaled := [*filter(None, map(_scaled_before, reversed(product_layers(op))))]:
+            unread += scaled  # who reads a scaled sum has read it before that isn't scaled
+            context.count("scales joined", len(scaled))
         erase_unused(unread)
+
+
+def _scaled_before(layer: ProductLayer) -> ir.Operation | None:
+    """Has a factor be scaled instead of the sum; returns the op that did that, if one does."""
+    scale, smaller = _scale_behind(layer), _smaller(layer)
+    if scale is None or smaller is None:
+        return None
+    _scale_factor(layer, smaller, scale)
+    scale.results[0].replace_all_uses_with(scale.operands[0])
+    return scale
 
 
 def _scale_behind(layer: ProductLayer) -> ir.Operation | None:
