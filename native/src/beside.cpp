@@ -12,7 +12,7 @@ constexpr std::size_t most_orders = 64;
 
 }  // namespace
 
-std::vector<Mapping> beside(const Space& space, const Estimator& estimator, const Mapping& mapping) {
+std::vector<Mapping> beside(const Space& space, Estimator& estimator, const Mapping& mapping) {
   std::vector<Mapping> found;
   const auto add = [&](const Mapping& other) {
     if (other != mapping && space.nests(other) && estimator.fits(other)) found.push_back(other);

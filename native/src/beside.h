@@ -7,6 +7,6 @@
 namespace npuflow::mapped {
 
 // Those that fit: the next larger and smaller of each size, other slots, other spreads, other orders of blocks.
-std::vector<Mapping> beside(const Space& space, const Estimator& estimator, const Mapping& mapping);
+std::vector<Mapping> beside(const Space& space, Estimator& estimator, const Mapping& mapping);
 
 }  // namespace npuflow::mapped

@@ -146,6 +146,7 @@ FoundParts search(Estimator& estimator, const SpaceParts& parts, std::size_t kee
   const Space space(estimator.group(), parts);
   const SearchWish wish{keep, known, most};
   const FoundMappings found = search_mappings(estimator, space, wish, poll_signals);
+  estimator.end_search();
   return {parts_of(found.best), parts_of(found.of_spreads), found.looked_at, found.is_proved};
 }
 
@@ -205,7 +206,7 @@ void bind_estimate(nb::module_& m) {
           "mapping"_a)
       .def(
           "beside",
-          [](const Estimator& self, const SpaceParts& space, const MappingParts& parts) {
+          [](Estimator& self, const SpaceParts& space, const MappingParts& parts) {
             std::vector<MappingParts> found;
             const Mapping mapping = mapping_of(parts, self.group());
             for (const Mapping& each : beside(Space(self.group(), space), self, mapping)) {

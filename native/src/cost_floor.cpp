@@ -5,7 +5,6 @@
 
 #include "dram_runs.h"
 #include "mapped_time.h"
-#include "outer_transfers.h"
 
 namespace npuflow::mapped {
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <limits>
 #include <queue>
-#include <unordered_set>
 
 namespace npuflow::mapped {
 
@@ -268,12 +267,15 @@ Mapping Descent::best_of(const std::vector<Mapping>& changed, const Mapping& tha
   };
   const double limit = kept_.cost(than);
   std::priority_queue<Candidate> waiting;
-  std::unordered_set<const KeptMappings::Entry*> seen{&kept_.entry_of(than)};
+  const std::uint32_t step = ++steps_;
+  kept_.entry_of(than).second.candidate_of = step;
   std::int64_t number = 0;
   const auto push = [&](const Mapping& mapping) {
     KeptMappings::Entry& entry = kept_.entry_of(mapping);
     const double cost = kept_.least_cost(entry, limit);
-    if (cost < limit && seen.insert(&entry).second) waiting.push({cost, number++, false, &entry});
+    if (cost >= limit || entry.second.candidate_of == step) return;
+    entry.second.candidate_of = step;
+    waiting.push({cost, number++, false, &entry});
   };
   for (const Mapping& mapping : changed) push(mapping);
   for (int looked_at = 0; !waiting.empty() && looked_at < most_looked_at; ++looked_at) {

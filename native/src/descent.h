@@ -54,6 +54,7 @@ class Descent {
 
   const Space& space_;
   KeptMappings& kept_;
+  std::uint32_t steps_ = 0;
 };
 
 }  // namespace npuflow::mapped

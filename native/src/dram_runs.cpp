@@ -9,14 +9,15 @@ DramRuns runs_of(const Group& group, const Tensor& tensor, const Sizes& part, bo
   DramRuns found;
   found.run_bytes = tensor.element_bytes;
   for (auto dim = tensor.dims.rbegin(); dim != tensor.dims.rend(); ++dim) {
-    const Size extent = std::min(dim->extent(part), dim->size);
+    const Size reach = dim->extent(part);
+    const Size extent = std::min(reach, dim->size);
     if (found.run_bytes == dim->pitch && !(with_zeros && found.torn_bytes > 0)) {
       found.run_bytes *= extent;
     } else if (extent > 1) {
       if (found.pitch_bytes == 0) found.pitch_bytes = dim->pitch;
       found.common_bytes = std::gcd(found.common_bytes, dim->pitch);
     }
-    if (found.torn_bytes == 0 && dim->extent(part) > dim->size) found.torn_bytes = found.run_bytes;
+    if (found.torn_bytes == 0 && reach > dim->size) found.torn_bytes = found.run_bytes;
     // Windows that reach over an edge are cut off there, and begin at any place along it.
     if (dim->is_cut_off) found.common_bytes = std::gcd(found.common_bytes, dim->pitch);
   }

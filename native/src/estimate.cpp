@@ -21,12 +21,6 @@ constexpr double rounding = 1 - 1e-9;
 
 }  // namespace
 
-std::size_t SizesHash::operator()(const Sizes& sizes) const {
-  std::uint64_t hash = 0;
-  for (const Size size : sizes) hash = (hash ^ static_cast<std::uint64_t>(size)) * 0x9e3779b97f4a7c15ULL + (hash >> 29);
-  return static_cast<std::size_t>(hash);
-}
-
 double EstimateParts::cost() const { return seconds + moving_share * busy_dram_seconds; }
 
 Estimator::Estimator(Group group, const Machine& machine, KernelCycles cycles, std::vector<LeastCycles> least)
@@ -34,17 +28,8 @@ Estimator::Estimator(Group group, const Machine& machine, KernelCycles cycles, s
   known_cycles_.resize(group_.work.size());
 }
 
-Estimator::Moving::Moving(const Group& group, const Machine& machine, const Mapping& own)
-    : mapping(own), mapped(group, mapping), outer(mapped, machine) {}
-
-bool Estimator::Moving::is_of(const Mapping& other) const {
-  return mapping.tiles == other.tiles && mapping.in_l2 == other.in_l2 && mapping.order == other.order &&
-         mapping.spread == other.spread && mapping.depths.hold == other.depths.hold && mapping.whole == other.whole;
-}
-
 EstimateParts Estimator::parts_of(const Mapped& mapped, const EngineCycles& cycles) {
-  if (!moving_ || !moving_->is_of(mapped.mapping())) moving_.emplace(group_, machine_, mapped.mapping());
-  return mapped::parts_of(mapped, moving_->outer, machine_, cycles);
+  return mapped::parts_of(mapped, known_moving_.times_of(mapped, machine_), machine_, cycles);
 }
 
 template <typename Cycles>
@@ -99,9 +84,9 @@ double Estimator::floor_of_least(const Mapping& mapping) const {
   return all / machine_.clock_hz * rounding;
 }
 
-bool Estimator::fits(const Mapping& mapping) const {
+bool Estimator::fits(const Mapping& mapping) {
   const Mapped mapped(group_, mapping);
-  return Room(mapped).fits(machine_);
+  return Room(mapped, &known_groups_).fits(machine_);
 }
 
 bool Estimator::has_room(const Sizes& tiles) const {

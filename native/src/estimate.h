@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <unordered_map>
 
+#include "known_moving.h"
 #include "mapped_machine.h"
 #include "mapping.h"
-#include "outer_transfers.h"
+#include "tile_lanes.h"
 
 namespace npuflow::mapped {
 
@@ -37,10 +37,6 @@ struct EngineCycles {
 
   // As long as the slower engine takes where they work side by side.
   double block(bool is_side_by_side) const { return is_side_by_side ? std::max(products, others) : products + others; }
-};
-
-struct SizesHash {
-  std::size_t operator()(const Sizes& sizes) const;
 };
 
 // Parts of an estimate that are of interest on their own.
@@ -74,7 +70,9 @@ class Estimator {
   double least_cost(const Mapping& mapping);
   // What that is at least, found at once: by what cores compute alone.
   double floor_of_least(const Mapping& mapping) const;
-  bool fits(const Mapping& mapping) const;
+  bool fits(const Mapping& mapping);
+  // Gives back the room of what is of use to one search only.
+  void end_search() { known_moving_.forget(); }
   // How many kernels' cycles were asked for.
   std::int64_t asked() const { return asked_; }
   // What a core computes for a block if pieces in L2 have nothing behind the end of a streamed loop: by kernels'
@@ -83,17 +81,6 @@ class Estimator {
   EngineCycles least_block_cycles(const Mapped& mapped) const;
 
  private:
-  // What a mapping moves: the same for all that differ from it in slots alone.
-  struct Moving {
-    Mapping mapping;
-    Mapped mapped;
-    OuterTransfers outer;
-
-    Moving(const Group& group, const Machine& machine, const Mapping& own);
-    bool is_of(const Mapping& other) const;
-  };
-
-  // What is moved is found once for mappings one behind the other that move alike.
   EstimateParts parts_of(const Mapped& mapped, const EngineCycles& cycles);
   // The sum over ops, those for every piece so many times.
   template <typename Cycles>
@@ -104,9 +91,10 @@ class Estimator {
   Machine machine_;
   KernelCycles kernel_cycles_;
   std::vector<LeastCycles> least_;
-  std::optional<Moving> moving_;
+  KnownMoving known_moving_;
+  KnownGroups known_groups_;
   std::int64_t asked_ = 0;
-  std::vector<std::unordered_map<Sizes, double, SizesHash>> known_cycles_;
+  std::vector<std::unordered_map<Sizes, double, ShortVectorHash>> known_cycles_;
 };
 
 }  // namespace npuflow::mapped

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory_resource>
 
 #include "estimate.h"
 #include "mapping_space.h"
@@ -29,6 +30,7 @@ class KeptMappings {
     double cost = 0.0;
     Cost of = Cost::unknown;
     Fit fit = Fit::unknown;
+    std::uint32_t candidate_of = 0;  // the last step of a descent that it was a candidate of
   };
   // A mapping that was looked at, which stays where it is.
   using Entry = std::pair<const Mapping, Known>;
@@ -76,7 +78,9 @@ class KeptMappings {
   double limit_;
   std::function<void()> poll_;
   std::int64_t looked_at_ = 0;
-  std::deque<Entry> known_;
+  // Those are in few large pieces of memory, since there are very many.
+  std::pmr::monotonic_buffer_resource memory_;
+  std::pmr::deque<Entry> known_{&memory_};
   std::vector<Place> places_;        // a power of two, half of which are empty at least
   std::vector<RankedMapping> kept_;  // the best first
 };

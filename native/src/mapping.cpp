@@ -26,19 +26,28 @@ Slots Depths::of(Operand operand) const {
   return inward;
 }
 
-std::size_t MappingHash::operator()(const Mapping& mapping) const {
-  std::size_t hash = 0;
+bool moves_like(const Mapping& one, const Mapping& other) {
+  return one.tiles == other.tiles && one.in_l2 == other.in_l2 && one.order == other.order &&
+         one.spread == other.spread && one.depths.hold == other.depths.hold && one.whole == other.whole;
+}
+
+std::size_t moving_hash(const Mapping& mapping) {
+  std::size_t hash = mapping.depths.hold ? 1 : 0;
   for (const Size tile : mapping.tiles) mix(hash, static_cast<std::uint64_t>(tile));
   for (const Size piece : mapping.in_l2) mix(hash, static_cast<std::uint64_t>(piece));
   for (const std::size_t loop : mapping.order) mix(hash, loop);
   const Spread& spread = mapping.spread;
   for (const Size number : {spread.rows, spread.columns}) mix(hash, static_cast<std::uint64_t>(number));
   for (const std::size_t loop : {spread.row_loop, spread.column_loop}) mix(hash, loop);
+  return hash;
+}
+
+std::size_t MappingHash::operator()(const Mapping& mapping) const {
+  std::size_t hash = moving_hash(mapping);
   const Depths& depths = mapping.depths;
   for (const Size slots : {depths.inward.l2, depths.inward.l1, depths.result, depths.tail, depths.between}) {
     mix(hash, static_cast<std::uint64_t>(slots));
   }
-  mix(hash, depths.hold ? 1 : 0);
   return hash;
 }
 
@@ -134,11 +143,18 @@ Size Mapped::pieces(const Sizes& tiles) const {
   return found;
 }
 
-double Mapped::visits(const Tensor& tensor, const Sizes& tiles) const {
-  const Size streams = tensor.role == Role::input && tensor.streams ? pieces(tiles) : 1;
-  const std::size_t around = mapping_.order.size() - (streams > 1 ? 0 : stays(tensor));
+Size Mapped::streams(const Tensor& tensor, const Sizes& tiles) const {
+  return tensor.role == Role::input && tensor.streams ? pieces(tiles) : 1;
+}
+
+std::size_t Mapped::around(const Tensor& tensor, Size streams) const {
+  return mapping_.order.size() - (streams > 1 ? 0 : stays(tensor));
+}
+
+double Mapped::visits(const Tensor& tensor, Size streams) const {
+  const std::size_t loops = around(tensor, streams);
   auto found = static_cast<double>(streams);
-  for (std::size_t place = 0; place < around; ++place) found *= static_cast<double>(counts_[mapping_.order[place]]);
+  for (std::size_t place = 0; place < loops; ++place) found *= static_cast<double>(counts_[mapping_.order[place]]);
   return found;
 }
 

@@ -56,6 +56,10 @@ struct Mapping {
   bool operator==(const Mapping&) const = default;
 };
 
+// Whether two mappings move alike: all that differ in slots alone do. Such have the same hash.
+bool moves_like(const Mapping& one, const Mapping& other);
+std::size_t moving_hash(const Mapping& mapping);
+
 struct MappingHash {
   std::size_t operator()(const Mapping& mapping) const;
 };
@@ -93,8 +97,13 @@ class Mapped {
   bool comes_once(const Tensor& tensor, const Sizes& tiles) const;
   // How many of the innermost loops over blocks a tensor stays in L2 for.
   std::size_t stays(const Tensor& tensor) const;
-  // How often a tensor's block, in such tiles, moves between L3 and L2.
-  double visits(const Tensor& tensor, const Sizes& tiles) const;
+  // In how many pieces of streamed loops a tensor comes in such tiles, one after the other; and how many of the loops
+  // over blocks, the outermost, such pieces of it move again with.
+  Size streams(const Tensor& tensor, const Sizes& tiles) const;
+  std::size_t around(const Tensor& tensor, Size streams) const;
+  // How often a tensor's block, in so many pieces or in such tiles, moves between L3 and L2.
+  double visits(const Tensor& tensor, Size streams) const;
+  double visits(const Tensor& tensor, const Sizes& tiles) const { return visits(tensor, streams(tensor, tiles)); }
   // How many pieces of streamed loops a core goes through for a block.
   double calls() const;
   // What crosses between L3 and L2 for a tensor that comes as such tiles in so many turns, all of it as so many copies

@@ -1,6 +1,7 @@
 #include "mapping_search.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "descent.h"
 #include "room.h"
@@ -94,14 +95,31 @@ void Enumeration::look_around() {
 }
 
 std::int64_t Enumeration::count_tiles(Mapping& mapping, std::size_t place) const {
-  if (place == space_.parts().open.size()) return 1;
-  const std::size_t loop = space_.parts().open[place];
+  const std::vector<std::size_t>& open = space_.parts().open;
+  if (place == open.size()) return 1;
+  const std::size_t loop = open[place];
   const Size before = mapping.tiles[loop];
+  const bool is_next_last = place + 2 == open.size();
   std::int64_t count = 0;
+  // The larger one loop's tile, the fewer sizes of the next there is room for: no more are tried.
+  std::int64_t sizes = std::numeric_limits<std::int64_t>::max();
   for (const Size size : space_.tiles(loop, mapping)) {
     mapping.tiles[loop] = size;
     if (!estimator_.has_room(mapping.tiles) || count > wish_.most) break;
-    count += count_tiles(mapping, place + 1);
+    if (is_next_last) sizes = count_sizes(mapping, open.back(), sizes);
+    count += is_next_last ? sizes : count_tiles(mapping, place + 1);
+  }
+  mapping.tiles[loop] = before;
+  return count;
+}
+
+std::int64_t Enumeration::count_sizes(Mapping& mapping, std::size_t loop, std::int64_t most) const {
+  const Size before = mapping.tiles[loop];
+  const Values& sizes = space_.tiles(loop, mapping);
+  auto count = std::min(most, static_cast<std::int64_t>(sizes.size()));
+  for (; count > 0; --count) {
+    mapping.tiles[loop] = sizes[static_cast<std::size_t>(count - 1)];
+    if (estimator_.has_room(mapping.tiles)) break;
   }
   mapping.tiles[loop] = before;
   return count;

@@ -47,6 +47,8 @@ class Enumeration {
   bool add_all_tiles(const Mapping& from);
   // How many tiles of places from one on there are, up to a few more than may be weighed.
   std::int64_t count_tiles(Mapping& mapping, std::size_t place) const;
+  // How many of its sizes, the smallest of so many, a loop has room for.
+  std::int64_t count_sizes(Mapping& mapping, std::size_t loop, std::int64_t most) const;
   void add_tiles(const Mapping& mapping, std::size_t place);
   void look_at(const Node& node);
   void look_at_pieces(const Mapping& mapping, std::size_t number, double floor);

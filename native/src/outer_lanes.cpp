@@ -58,7 +58,7 @@ void OuterTransfers::separate_rows() {
   for (std::size_t number = 0; number < inputs_; ++number) {
     const OuterTransfer& each = all_[number];
     by_rows |= each.by_rows;
-    (each.tensor->follows_loop(spread.row_loop) ? for_rows : for_all)[each.lane] += onward_bytes(each);
+    (each.tensor->follows_loop(spread.row_loop) ? for_rows : for_all)[each.lane] += each.onward_bytes;
   }
   const TileLanes& ways = machine_.tile.lanes;
   Size spare = ways.channels_out - ways.leaving;
@@ -81,17 +81,12 @@ void OuterTransfers::separate_rows() {
   }
 }
 
-double OuterTransfers::onward_bytes(const OuterTransfer& transfer) const {
-  const Sizes& tiles = mapped_.mapping().tiles;
-  return transfer.tensor->l1_bytes(tiles) * mapped_.visits(*transfer.tensor, tiles);
-}
-
 double OuterTransfers::load_of(const OuterTransfer& transfer) const {
   const double into = transfer.bytes / static_cast<double>(transfer.channels);
   if (machine_.direct.are_taken) return into;
   const Spread& spread = mapped_.mapping().spread;
   const Size rows = transfer.tensor->follows_loop(spread.row_loop) ? spread.rows : 1;
-  return std::max(into, onward_bytes(transfer) * static_cast<double>(rows));
+  return std::max(into, transfer.onward_bytes * static_cast<double>(rows));
 }
 
 }  // namespace npuflow::mapped

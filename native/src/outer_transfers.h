@@ -22,16 +22,19 @@ struct OuterTransfer {
   std::size_t lane = 0;  // which of a core's ways in an input takes: what goes by rows the first one
   double visits = 1.0;   // how often its part comes into L2
   double bytes = 0.0;
+  double onward_bytes = 0.0;  // what goes on to a core in all, of an input
   double dram_seconds = 0.0;
+  double part_seconds = 0.0;     // of these, what its part takes each time
+  double channel_seconds = 0.0;  // how long one of its channels takes to move its share
   Size channels = 1;
-  Size moving = 1;          // of these, those that have anything to move
-  double at_work = 1.0;     // by how many all of it is moved in the time that the busiest of these takes
-  Size onward_rows = 1;     // for how many rows, each with its own part, one channel goes on from a memory tile
-  Order around;             // the loops over blocks in whose turns it moves, innermost first
-  bool is_hoisted = false;  // whether it moves in front of all blocks
-  bool is_first = false;    // whether it is set up first: what the first op reads, or stands before that
-  Sizes set_up_turns;       // of the loops in which its transfers are set up
-  double turns = 1.0;       // in how many turns it is set up: the product of these
+  Size moving = 1;               // of these, those that have anything to move
+  double at_work = 1.0;          // by how many all of it is moved in the time that the busiest of these takes
+  Size onward_rows = 1;          // for how many rows, each with its own part, one channel goes on from a memory tile
+  Order around;                  // the loops over blocks in whose turns it moves, innermost first
+  bool is_hoisted = false;       // whether it moves in front of all blocks
+  bool is_first = false;         // whether it is set up first: what the first op reads, or stands before that
+  std::size_t set_up_loops = 0;  // the loops in whose turns its transfers are set up
+  double turns = 1.0;            // in how many turns it is set up: the product of these loops'
 
   // What that takes of all channels.
   double descriptors() const;
@@ -50,8 +53,6 @@ class OuterTransfers {
   const std::pmr::vector<OuterTransfer>& all() const { return all_; }
   std::size_t inputs() const { return inputs_; }
   std::size_t lanes() const { return lanes_; }
-  // What goes on to a core in all.
-  double onward_bytes(const OuterTransfer& transfer) const;
   // Inputs in the order in which they are set up.
   const Order& set_up_order() const { return set_up_order_; }
   double blocks() const { return blocks_; }
@@ -71,11 +72,14 @@ class OuterTransfers {
   double channel_seconds() const;
   // How many descriptors are set up with an operand's turn, which is counted from 0, and before that.
   double set_up_with(std::size_t input, double turn) const;
+  // Whether how many slots there are made a difference: to what inserts zeros, where these tear runs apart.
+  bool depends_on_slots() const { return depends_on_slots_; }
   // What setting up takes in all.
   double setting_up_seconds() const;
 
  private:
-  OuterTransfer transfer_of(const Tensor& tensor) const;
+  // One more transfer, but for lanes and setting up, for which all are known.
+  void add(const Tensor& tensor);
   // The largest load first, each to the lane that has least; of several, to the last. What goes by rows has the first.
   void choose_lanes();
   // Gives rows channels of their own out of memory tiles where that is faster, as long as there are any: lanes that
@@ -87,19 +91,21 @@ class OuterTransfers {
   // ahead.
   void order_set_up();
   // The busiest of the outermost channels, at one of so many times that each of these is moved.
-  template <typename Times>
-  double busiest_channel_seconds(std::size_t from, std::size_t to, Times times) const;
+  double busiest_channel_seconds(std::size_t from, std::size_t to, double times) const;
   // How long one of its channels takes to move its share of a tensor.
   double channel_share_seconds(const OuterTransfer& transfer) const;
   // How long a channel takes to move a tensor, and to begin with each tile of it.
   double direct_seconds(const OuterTransfer& transfer) const;
-  double dram_seconds_of(const OuterTransfer& transfer) const;
+  double dram_seconds_of(const OuterTransfer& transfer);
   // Contiguous bytes in DRAM: torn apart by zeros that are inserted there, where memory tiles have no descriptors to.
-  DramRuns transferred_runs(const OuterTransfer& transfer) const;
-  Sizes set_up_turns_of(std::size_t number) const;
-  // Turns of the loops around a transfer, and whether a descriptor may cover them; innermost first.
-  ShortVector<std::pair<Size, bool>, 8> loops_around(std::size_t number) const;
-  bool share_channels(std::size_t one, std::size_t other) const;
+  DramRuns transferred_runs(const OuterTransfer& transfer);
+  // The loops in whose turns a transfer is set up: the first around it that a descriptor doesn't cover, and all around
+  // that.
+  void find_set_up_loops(std::size_t number);
+  // Whether any other transfer that goes the same way, and shares channels, is so.
+  template <typename IsSo>
+  bool is_any_beside(std::size_t number, IsSo is_so) const;
+  // Whether a descriptor may step along a loop by such pieces.
   bool steps_evenly(const Tensor& tensor, std::size_t loop, Size piece) const;
 
   const Mapped& mapped_;
@@ -112,6 +118,7 @@ class OuterTransfers {
   std::size_t inputs_ = 0;
   std::size_t lanes_ = 1;
   double blocks_ = 1.0;
+  bool depends_on_slots_ = false;
 };
 
 }  // namespace npuflow::mapped

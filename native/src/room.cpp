@@ -26,14 +26,15 @@ double total_l1_bytes(const std::vector<Buffer>& buffers, Size alignment) {
 
 std::vector<Buffer> Room::l1_buffers() const {
   std::vector<Buffer> found;
+  found.reserve(group_.tensors.size());
   for (std::size_t number = 0; number < group_.tensors.size(); ++number) {
     const Tensor& tensor = group_.tensors[number];
     if (tensor.operand == Operand::start) continue;
     const Size depth = l1_slots(tensor);
-    for (const Sizes& tiles : with_left_over(tensor, mapping_.tiles)) {
+    each_left_over(tensor, mapping_.tiles, [&](const Sizes& tiles) {
       const double bytes = l1_bytes(tensor, tiles);
       found.push_back({number, bytes, depth, bytes});
-    }
+    });
   }
   return found;
 }
@@ -76,6 +77,7 @@ bool Room::is_in_l2(const Tensor& tensor) const {
 
 std::vector<Buffer> Room::l2_buffers(Size columns, bool clips) const {
   std::vector<Buffer> found;
+  found.reserve(group_.tensors.size());
   const Spread& spread = mapping_.spread;
   const auto rows_each = static_cast<double>(spread.rows / row_tiles(spread.rows, columns));
   for (std::size_t number = 0; number < group_.tensors.size(); ++number) {
@@ -87,34 +89,40 @@ std::vector<Buffer> Room::l2_buffers(Size columns, bool clips) const {
     const Size depth = l2_slots(tensor, in_l2);
     const Sizes own = mapped_.held_in_l2(tensor, in_l2);
     const bool by_rows = mapped_.goes_by_rows(tensor);
-    for (const Sizes& tiles : with_left_over(tensor, own)) {
+    each_left_over(tensor, own, [&](const Sizes& tiles) {
       const double fullest = by_rows ? size(tiles) * rows_each : size(mapped_.column_of(tiles));
       found.push_back({number, size(mapped_.block_of(tiles)), depth, fullest});
-    }
+    });
   }
   return found;
 }
 
-std::vector<Sizes> Room::with_left_over(const Tensor& tensor, const Sizes& tiles) const {
-  std::vector<Sizes> found{tiles};
+Order Room::left_over(const Tensor& tensor, const Sizes& tiles) const {
+  Order found;
   if (group_.pads_streamed) return found;
   const auto follows = [&](std::size_t loop) { return tensor.follows_loop(loop); };
   const auto innermost = std::find_if(group_.streamed.rbegin(), group_.streamed.rend(), follows);
   for (auto loop = group_.streamed.begin(); loop != innermost.base(); ++loop) {
-    const Size left = group_.sizes[*loop] % tiles[*loop];
-    if (left == 0) continue;
-    const std::size_t known = found.size();
-    for (std::size_t i = 0; i < known; ++i) {
-      found.push_back(found[i]);
-      found.back()[*loop] = left;
-    }
+    if (group_.sizes[*loop] % tiles[*loop] != 0) found.push_back(*loop);
   }
   return found;
 }
 
-Size Room::buffers(const Tensor& tensor) const {
-  return static_cast<Size>(with_left_over(tensor, mapping_.tiles).size());
+template <typename Take>
+void Room::each_left_over(const Tensor& tensor, const Sizes& tiles, Take take) const {
+  take(tiles);
+  const Order loops = left_over(tensor, tiles);
+  for (std::uint64_t some = 1; some >> loops.size() == 0; ++some) {
+    Sizes left = tiles;
+    for (std::size_t place = 0; place < loops.size(); ++place) {
+      const std::size_t loop = loops[place];
+      if ((some >> place & 1U) != 0) left[loop] = group_.sizes[loop] % tiles[loop];
+    }
+    take(left);
+  }
 }
+
+Size Room::buffers(const Tensor& tensor) const { return Size{1} << left_over(tensor, mapping_.tiles).size(); }
 
 Size Room::l1_descriptors() const {
   Size total = 0;
@@ -131,6 +139,7 @@ Size Room::l2_descriptors(Size serving, const TileLanes& ways, bool clips) const
   const Depths& depths = mapping_.depths;
   MovedBuffer by_rows;
   std::vector<MovedBuffer> moved;
+  moved.reserve(group_.inputs.size());
   LeavingResults results;
   for (const Tensor& tensor : group_.tensors) {
     if (tensor.role == Role::output) {
@@ -148,7 +157,8 @@ Size Room::l2_descriptors(Size serving, const TileLanes& ways, bool clips) const
     }
   }
   if (by_rows.filled == 0) {
-    return fullest_group(lanes_of(moved, evenest(moved, results, rows, ways), rows, ways), results, rows, ways);
+    KnownGroups unknown;
+    return (known_ != nullptr ? *known_ : unknown).fullest(moved, results, rows, ways);
   }
   Lane columns{1, 0, 0, 1};
   for (const MovedBuffer& buffer : moved) {

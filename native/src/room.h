@@ -19,7 +19,8 @@ struct Buffer {
 // What a mapped group takes.
 class Room {
  public:
-  explicit Room(const Mapped& mapped) : mapped_(mapped), group_(mapped.group()), mapping_(mapped.mapping()) {}
+  explicit Room(const Mapped& mapped, KnownGroups* known = nullptr)
+      : mapped_(mapped), group_(mapped.group()), mapping_(mapped.mapping()), known_(known) {}
 
   // The buffers of a core; the last piece of a streamed loop has one of its own where it is smaller.
   std::vector<Buffer> l1_buffers() const;
@@ -48,9 +49,11 @@ class Room {
   bool is_padded_by_engine(const Tensor& tensor) const;
   Size l2_slots(const Tensor& tensor, const Sizes& in_l2) const;
   bool is_in_l2(const Tensor& tensor) const;
-  // A buffer's tiles, and those of others for what is left of streamed loops: of all around the innermost that the
-  // tensor follows.
-  std::vector<Sizes> with_left_over(const Tensor& tensor, const Sizes& tiles) const;
+  // Streamed loops of which something is left behind such tiles, around the innermost that the tensor follows.
+  Order left_over(const Tensor& tensor, const Sizes& tiles) const;
+  // Takes a buffer's tiles, and those of others for what is left of streamed loops.
+  template <typename Take>
+  void each_left_over(const Tensor& tensor, const Sizes& tiles, Take take) const;
   // How many buffers a tensor has.
   Size buffers(const Tensor& tensor) const;
   // In how many ways at most a tensor's blocks are cut off.
@@ -63,6 +66,7 @@ class Room {
   const Mapped& mapped_;
   const Group& group_;
   const Mapping& mapping_;
+  KnownGroups* known_;  // those of many mappings, if there are any
 };
 
 // Memory tiles that hold what is divided by the array's rows: as many as divide them evenly.

@@ -6,6 +6,7 @@
 #include <array>
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <iterator>
 #include <vector>
@@ -32,21 +33,14 @@ class ShortVector {
     for (; first != last; ++first) push_back(*first);
   }
 
-  // Copies have what is there: not the places for more, and no vector where there is none.
-  ShortVector(const ShortVector& other) : size_(other.size_) {
-    if (size_ <= inside) {
-      std::copy_n(other.near_.begin(), size_, near_.begin());
-    } else {
-      far_ = other.far_;
-    }
+  // Copies have no vector where there is none. All places inside are copied: as many each time, that calls nothing.
+  ShortVector(const ShortVector& other) : size_(other.size_), near_(other.near_) {
+    if (size_ > inside) far_ = other.far_;
   }
   ShortVector& operator=(const ShortVector& other) {
     size_ = other.size_;
-    if (size_ <= inside) {
-      std::copy_n(other.near_.begin(), size_, near_.begin());
-    } else {
-      far_ = other.far_;
-    }
+    near_ = other.near_;
+    if (size_ > inside) far_ = other.far_;
     return *this;
   }
   ShortVector(ShortVector&& other) noexcept = default;
@@ -91,6 +85,17 @@ class ShortVector {
   std::size_t size_ = 0;
   std::array<T, inside> near_{};
   std::vector<T> far_;
+};
+
+struct ShortVectorHash {
+  template <typename T, std::size_t inside>
+  std::size_t operator()(const ShortVector<T, inside>& values) const {
+    std::uint64_t hash = 0;
+    for (const T value : values) {
+      hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15ULL + (hash >> 29);
+    }
+    return static_cast<std::size_t>(hash);
+  }
 };
 
 }  // namespace npuflow

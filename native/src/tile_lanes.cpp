@@ -152,4 +152,17 @@ LaneChoice evenest(std::span<const MovedBuffer> moved, const LeavingResults& res
   return found;
 }
 
+Size KnownGroups::fullest(std::span<const MovedBuffer> moved, const LeavingResults& results, Size rows,
+                          const TileLanes& dma) {
+  ShortVector<Size, 24> asked{rows, results.gathered, results.left};
+  for (const MovedBuffer& buffer : moved) {
+    for (const Size number : {buffer.filled, buffer.emptied, Size{buffer.by_rows}}) asked.push_back(number);
+  }
+  const auto [known, is_new] = known_.try_emplace(asked);
+  if (is_new) {
+    known->second = fullest_group(lanes_of(moved, evenest(moved, results, rows, dma), rows, dma), results, rows, dma);
+  }
+  return known->second;
+}
+
 }  // namespace npuflow::mapped

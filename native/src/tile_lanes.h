@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <unordered_map>
 
 #include "mapped_machine.h"
 
@@ -44,5 +45,14 @@ LaneChoice evenest(std::span<const MovedBuffer> moved, const LeavingResults& res
 // What the lanes take of buffers that are assigned so.
 ShortVector<Lane, 4> lanes_of(std::span<const MovedBuffer> moved, const LaneChoice& choice, Size rows,
                               const TileLanes& dma);
+
+// Fullest groups with the evenest lanes, on one kind of memory tile: what a search asks for is the same over and over.
+class KnownGroups {
+ public:
+  Size fullest(std::span<const MovedBuffer> moved, const LeavingResults& results, Size rows, const TileLanes& dma);
+
+ private:
+  std::unordered_map<ShortVector<Size, 24>, Size, ShortVectorHash> known_;
+};
 
 }  // namespace npuflow::mapped

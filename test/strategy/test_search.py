@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from profiles import drawn
 
 from npuflow.ops.linear import Linear
 from npuflow.ops.products import padded
+from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.group import Group, M, N, OpWork, Role, Tensor
 from npuflow.strategy.mapping import Depths, Mapping
 from npuflow.strategy.room import fits
@@ -195,3 +197,13 @@ def test_what_is_beside_a_mapping_differs_in_one_thing_and_fits() -> None:
     assert found
     assert best not in found
     assert all(fits(search.space.group, one, search.device) for one in found)
+
+
+def test_a_mapping_costs_the_same_whatever_was_estimated_before() -> None:
+    """What mappings move is kept from one to the next, of more than there is room for at a time."""
+    search = search_of(matmul_group(128, 96, 64), "toy")
+    group, device = search.space.group, search.device
+    some = Random(0).sample(list(everything(search.space)), 400)
+    alone = [Estimate(group, device).cost(mapping) for mapping in some]
+    assert [search.estimate.cost(mapping) for mapping in some] == alone
+    assert [search.estimate.cost(mapping) for mapping in reversed(some)] == alone[::-1]

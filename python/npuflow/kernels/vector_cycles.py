@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf, log2, prod
+from typing import NamedTuple
 
 from npuflow.target import ComputeEngine, Device, KernelClass
 from npuflow.target.vector import Overlap, VectorKernelKind, VectorUnit
@@ -187,6 +188,15 @@ class _VectorMoves:
     rows: tuple[_Row, ...]
 
 
+class _StepCycles(NamedTuple):
+    """Cycles of a step, and what is behind the last one; of sums side by side, what a step issues and each stores."""
+
+    each: float
+    last: float
+    issue: int
+    stored: int
+
+
 @dataclass(frozen=True)
 class _Vectors:
     """The kernel with one of its loops gone through in vectors, or several as if they were one."""
@@ -195,16 +205,43 @@ class _Vectors:
     loops: tuple[int, ...]
 
     def cycles(self, extents: Sequence[int]) -> float:
-        kernel = self.kernel
-        outer = prod([extents[loop] for loop in self._kept])
-        summed = prod([extents[loop] for loop in self._summed])
-        vectors = ceil(prod([extents[loop] for loop in self.loops]) / kernel.width)
-        steps = ceil(vectors / kernel.code.vectors_per_step)
-        if self._sums[self.loops[0]]:
-            return outer * (self._summing(extents, summed * steps) + self._across)
-        if any(self._sums):
-            return self._summing_each(extents, outer * steps, summed)
-        return self._streaming(extents, outer * steps)
+        elements = outer = summed = 1
+        for loop in self.loops:
+            elements *= extents[loop]
+        for loop in self._kept:
+            outer *= extents[loop]
+        for loop in self._summed:
+            summed *= extents[loop]
+        width, vectors_per_step = self._sides
+        vectors = -(-elements // width)
+        steps = -(-vectors // vectors_per_step)
+        each, last, issue, stored = self._steps_of(extents) if self._has_rows else self._fixed_steps
+        if self._adds_up:
+            return outer * (summed * steps * each + last + self._across)
+        if not self._has_sums:
+            return outer * steps * each + last
+        if not self._overlaps:
+            return outer * steps * (summed * each + last)
+        # While one sum isn't there yet, others are worked on.
+        return max(outer * steps * max(summed * issue, stored), summed * self.kernel.body.carried) + last
+
+    @cached_property
+    def _sides(self) -> tuple[int, int]:
+        """Elements side by side in a vector, and vectors in a step."""
+        return self.kernel.width, self.kernel.code.vectors_per_step
+
+    @cached_property
+    def _adds_up(self) -> bool:
+        """Whether vectors are summed up along what they hold."""
+        return self._sums[self.loops[0]]
+
+    @cached_property
+    def _has_sums(self) -> bool:
+        return any(self._sums)
+
+    @cached_property
+    def _overlaps(self) -> bool:
+        return self.kernel.code.overlap is Overlap.ALL
 
     @cached_property
     def _sums(self) -> tuple[bool, ...]:
@@ -251,48 +288,37 @@ class _Vectors:
             count += ceil(width / row) * ceil(row * element_bytes / vector_bytes)
         return count
 
-    def _issue(self, extents: Sequence[int], *, stores: bool) -> int:
-        """Cycles that the busiest of a step's slots takes."""
-        return self._issue_of(extents, stores=stores) if self._has_rows else self._fixed_issues[stores]
-
     @cached_property
     def _has_rows(self) -> bool:
         return bool(self._inputs.rows or self._outputs.rows)
 
     @cached_property
-    def _fixed_issues(self) -> tuple[int, int]:
-        """Without stores and with them, where nothing lies in rows: of tiles of all sizes."""
-        return self._issue_of((), stores=False), self._issue_of((), stores=True)
+    def _fixed_steps(self) -> _StepCycles:
+        """Where nothing lies in rows: of tiles of all sizes."""
+        return self._steps_of(())
 
-    def _issue_of(self, extents: Sequence[int], *, stores: bool) -> int:
+    def _steps_of(self, extents: Sequence[int]) -> _StepCycles:
+        """Steps that each store what they compute, or add to a sum in registers, which is stored in the end."""
+        code, body = self.kernel.code, self.kernel.body
+        stores = self._moves(self._outputs, extents)
+        issue = self._issue(extents, 0 if self._has_sums else stores)
+        stored = ceil(stores * code.vectors_per_step / self.kernel.unit.stores_per_cycle)
+        if not self._has_sums:
+            alone = not self._overlaps and bool(self.kernel.work.inputs)
+            each = self._alone(issue) if alone else issue
+        else:
+            alone = code.overlap is Overlap.NONE
+            lost = 0 if self._overlaps else code.step_cycles
+            each = self._alone(issue) if alone else max(issue, body.carried) + lost
+        return _StepCycles(each, 0 if alone else body.chain, issue, stored)
+
+    def _issue(self, extents: Sequence[int], stored: int) -> int:
+        """Cycles that the busiest of a step's slots takes."""
         unit = self.kernel.unit
-        loaded, stored = self._moves(self._inputs, extents), self._moves(self._outputs, extents) if stores else 0
+        loaded = self._moves(self._inputs, extents)
         operations = self.kernel.body.issue + self._inputs.operations
         busiest = max(loaded / unit.loads_per_cycle, stored / unit.stores_per_cycle, operations)
         return max(1, ceil(busiest * self.kernel.code.vectors_per_step))
-
-    def _streaming(self, extents: Sequence[int], steps: int) -> float:
-        """Steps that each store what they compute."""
-        issue = self._issue(extents, stores=True)
-        if self.kernel.code.overlap is Overlap.ALL or not self.kernel.work.inputs:
-            return steps * issue + self.kernel.body.chain
-        return steps * self._alone(issue)
-
-    def _summing(self, extents: Sequence[int], steps: int) -> float:
-        """Steps that add to a sum in registers, and storing that."""
-        issue, code, body = self._issue(extents, stores=False), self.kernel.code, self.kernel.body
-        if code.overlap is Overlap.NONE:
-            return steps * self._alone(issue)
-        lost = 0 if code.overlap is Overlap.ALL else code.step_cycles
-        return steps * (max(issue, body.carried) + lost) + body.chain
-
-    def _summing_each(self, extents: Sequence[int], sums: int, steps: int) -> float:
-        """So many sums of so many steps each: where all overlaps, while one isn't there yet others are worked on."""
-        if self.kernel.code.overlap is not Overlap.ALL:
-            return sums * self._summing(extents, steps)
-        issue, stores = self._issue(extents, stores=False), self._moves(self._outputs, extents)
-        stored = ceil(stores * self.kernel.code.vectors_per_step / self.kernel.unit.stores_per_cycle)
-        return max(sums * max(steps * issue, stored), steps * self.kernel.body.carried) + self.kernel.body.chain
 
     def _alone(self, issue: int) -> float:
         """A step that nothing overlaps with: its vectors start one after the other."""
