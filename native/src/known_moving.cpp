@@ -18,20 +18,11 @@ KnownMoving::Known::Known(const Mapped& mapped, const Machine& machine) : mappin
 const MovingTimes& KnownMoving::times_of(const Mapped& mapped, const Machine& machine) {
   const Mapping& mapping = mapped.mapping();
   if (places_.empty()) places_.resize(places);
-  // Of mappings one behind the other, the first one's slots are taken to do for all.
-  if (places_[last_] && places_[last_]->is_of(mapping)) return places_[last_]->times;
-  last_ = moving_hash(mapping) % places;
-  std::unique_ptr<Known>& place = places_[last_];
-  const bool is_known =
-      place && place->is_of(mapping) && (!place->depends_on_slots || place->mapping.depths == mapping.depths);
-  if (!is_known) place = std::make_unique<Known>(mapped, machine);
+  std::unique_ptr<Known>& place = places_[moving_hash(mapping) % places];
+  if (!place || !place->is_of(mapping)) place = std::make_unique<Known>(mapped, machine);
   return place->times;
 }
 
-void KnownMoving::forget() {
-  for (std::size_t number = 0; number < places_.size(); ++number) {
-    if (number != last_) places_[number].reset();
-  }
-}
+void KnownMoving::forget() { places_.clear(); }
 
 }  // namespace npuflow::mapped

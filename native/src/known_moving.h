@@ -17,7 +17,7 @@ class KnownMoving {
 
   // Mappings of one group on one machine.
   const MovingTimes& times_of(const Mapped& mapped, const Machine& machine);
-  // Gives back the room of all but the last, which is of use only as long as a search goes on.
+  // Gives back the room, which is of use only as long as a search goes on.
   void forget();
 
  private:
@@ -27,12 +27,13 @@ class KnownMoving {
     MovingTimes times;
 
     Known(const Mapped& mapped, const Machine& machine);
-    bool is_of(const Mapping& other) const { return moves_like(mapping, other); }
+    bool is_of(const Mapping& other) const {
+      return moves_like(mapping, other) && (!depends_on_slots || mapping.depths == other.depths);
+    }
   };
 
   // One for each remainder of a hash: what takes its place is forgotten.
   std::vector<std::unique_ptr<Known>> places_;
-  std::size_t last_ = 0;
 };
 
 }  // namespace npuflow::mapped

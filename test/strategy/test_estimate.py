@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -497,24 +498,29 @@ def test_runs_of_windows_that_overlap_are_not_one_run() -> None:
     assert by_columns > 3 * by_rows
 
 
-def test_zeros_that_memory_tiles_have_no_descriptors_for_tear_runs_apart() -> None:
-    """Between all elements of a row: where DRAM's side inserts them, each element is a run of its own."""
-    module = npuflow.parse(
-        """func.func @f(%x: tensor<127x255xf32>) -> tensor<256x512xf32> {
-          %zero = arith.constant 0.0 : f32
-          %e = tensor.empty() : tensor<256x512xf32>
-          %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x512xf32>) -> tensor<256x512xf32>
-          %r = tensor.insert_slice %x into %f[1, 2] [127, 255] [2, 2] : tensor<127x255xf32> into tensor<256x512xf32>
-          return %r : tensor<256x512xf32>
-        }""",
-        npuflow.new_context(),
-    )
+SPREAD_OUT = """
+func.func @f(%x: tensor<127x255xf32>) -> tensor<256x512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<256x512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x512xf32>) -> tensor<256x512xf32>
+  %r = tensor.insert_slice %x into %f[1, 2] [127, 255] [2, 2] : tensor<127x255xf32> into tensor<256x512xf32>
+  return %r : tensor<256x512xf32>
+}"""
+
+
+def spread_out(device: Device) -> Group:
+    module = npuflow.parse(SPREAD_OUT, npuflow.new_context())
     npuflow.run_pipeline(module, "builtin.module(npuflow-normalize-linalg)")
-    device = load_device("npu1")
-    plenty = replace(device, dmas=tuple(replace(dma, descriptors=16 * dma.descriptors) for dma in device.dmas))
     with module.context:
         first, *_ = groups_of(next(iter(functions_of(module.operation))), GrowthOn(device))
-        group = group_of_bundle(make_bundle(first.ops))
+        return group_of_bundle(make_bundle(first.ops))
+
+
+def test_zeros_that_memory_tiles_have_no_descriptors_for_tear_runs_apart() -> None:
+    """Between all elements of a row: where DRAM's side inserts them, each element is a run of its own."""
+    device = load_device("npu1")
+    plenty = replace(device, dmas=tuple(replace(dma, descriptors=16 * dma.descriptors) for dma in device.dmas))
+    group = spread_out(device)
     tiles = Strategy(
         (4, 4), tile_l1=(1, 4, 1, 85, 2), spread=(1, 1), order=(0, 1, 2, 3, 4), depth_l2=2, depth_l1=2, depth_result=2
     )
@@ -523,4 +529,17 @@ def test_zeros_that_memory_tiles_have_no_descriptors_for_tear_runs_apart() -> No
         for each in (device, plenty)
     )
     assert torn > 3 * whole
-    assert npuflow.compile(str(module), device="npu1").run(verify=False).functions[0].time_us < 300
+    assert npuflow.compile(SPREAD_OUT, device="npu1").run(verify=False).functions[0].time_us < 300
+
+
+def test_what_was_estimated_before_changes_nothing() -> None:
+    """Of mappings that differ in slots alone: how many there are may decide who inserts zeros."""
+    device = load_device("npu1")
+    group = spread_out(device)
+    given = Strategy((4, 4), spread=(1, 1), order=(0, 1, 2, 3, 4), depth_l1=2, depth_result=2)
+    ways = product((1, 2, 4, 8), (1, 2))
+    some = [mapping_of(group, replace(given, tile_l1=(1, rows, 1, 85, 2), depth_l2=slots)) for rows, slots in ways]
+    alone = [Estimate(group, device).cost(mapping) for mapping in some]
+    one = Estimate(group, device)
+    assert [one.cost(mapping) for mapping in some] == alone
+    assert [one.cost(mapping) for mapping in reversed(some)] == alone[::-1]
