@@ -2,7 +2,7 @@
 // RUN: npuflow-opt %s --npuflow-quantize-products --mlir-print-local-scope | filecheck %s
 // RUN: npuflow-opt %s --npuflow-quantize-products -o %t
 // RUN: npuflow run %t --device=toy | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-8: verified {{.*}}against
+// EXECUTED-COUNT-9: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 
@@ -205,4 +205,28 @@ func.func @joined_apart(%x: tensor<1x2x4x4xf32>, %y: tensor<1x2x4x4xf32>) -> (te
   %c = tensor.concat dim(1) %x, %y : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x4x4x4xf32>
   %s = linalg.conv_2d_nchw_fchw {npu.ranges = [1.0, 0.0]} ins(%c, %w : tensor<1x4x4x4xf32>, tensor<2x4x1x1xf32>) outs(%h : tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   return %r, %s : tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
+}
+
+// What is joined, and read for the greatest of its windows alone, is rounded in front of that.
+// CHECK-LABEL: func.func @greatest_of_joined
+// CHECK:         %[[C:.*]] = tensor.concat dim(1) {{.*}} : (tensor<1x1x3x3xi8>, tensor<1x1x3x3xi8>) -> tensor<1x2x3x3xi8>
+// CHECK:         linalg.generic {{.*}} ins(%[[C]], {{.*}} outs({{.*}} : tensor<1x2x2x2xi8>)
+// CHECK:           arith.maxsi
+func.func @greatest_of_joined(%x: tensor<1x1x3x3xf32>, %y: tensor<1x1x3x3xf32>) -> tensor<1x2x2x2xf32> {
+  %w = arith.constant dense<0.5> : tensor<2x2x1x1xf32>
+  %zero = arith.constant 0.0 : f32
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<1x2x2x2xf32>
+  %l = linalg.fill ins(%least : f32) outs(%e : tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  %c = tensor.concat dim(1) %x, %y : (tensor<1x1x3x3xf32>, tensor<1x1x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %window = tensor.empty() : tensor<2x2xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(n, c, h, w, i, j) -> (n, c, h + i, w + j)>, affine_map<(n, c, h, w, i, j) -> (i, j)>, affine_map<(n, c, h, w, i, j) -> (n, c, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%c, %window : tensor<1x2x3x3xf32>, tensor<2x2xf32>) outs(%l : tensor<1x2x2x2xf32>) {
+  ^bb0(%in: f32, %unused: f32, %out: f32):
+    %t = arith.maximumf %out, %in : f32
+    linalg.yield %t : f32
+  } -> tensor<1x2x2x2xf32>
+  %r = linalg.conv_2d_nchw_fchw {npu.ranges = [0.75, 0.0]} ins(%g, %w : tensor<1x2x2x2xf32>, tensor<2x2x1x1xf32>) outs(%z : tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  return %r : tensor<1x2x2x2xf32>
 }
