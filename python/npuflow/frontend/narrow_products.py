@@ -11,7 +11,6 @@ from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import after_value, element_bytes, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.fold_views import source_map
 from npuflow.frontend.integer_pools import pooled_from
 from npuflow.frontend.product_layers import (
     ends_of,
@@ -23,6 +22,7 @@ from npuflow.frontend.product_layers import (
     product_layers,
 )
 from npuflow.ops.contraction import producer, users
+from npuflow.ops.linear import maps_of
 from npuflow.ops.window_sums import match_window_sums
 
 _NARROW_BYTES = 2  # of bf16
@@ -89,7 +89,7 @@ def _widens(op: ir.Operation) -> bool:
     block = op.regions[0].blocks[0]
     first, *rest = (inner.operation for inner in block.operations)
     kinds = [str(element_type_of(value)) for value in op.operands]
-    return first.name == "arith.extf" and len(rest) == 1 and kinds == ["bf16", "f32"] and source_map(op) is not None
+    return first.name == "arith.extf" and len(rest) == 1 and kinds == ["bf16", "f32"] and len(set(maps_of(op))) == 1
 
 
 def _made_of_narrow(op: ir.Operation, narrowed: Mapping[ir.Value, ir.Value]) -> list[ir.Value]:
