@@ -211,6 +211,7 @@ def test_types_of_inputs_can_be_given(name: str, types: list[str], shown: str) -
         ("product", ["3x5xf32"], "missing a required argument: 'y'; hint: give as many inputs as it takes: x, y"),
         ("miscalling", ["3xf32"], "networks.py:55: error: PyTorch cannot export this module: TypeError: product()"),
         ("miscalling", ["3xf32"], "hint: see whether PyTorch itself computes it of inputs like these, 3 of"),
+        ("learning", ["1x4x8x8xf32"], "hint: call .eval() on it, which makes norms use what they have learned"),
     ],
 )
 def test_what_cannot_be_imported_is_said_at_its_line(name: str, types: list[str], said: str) -> None:

@@ -166,6 +166,8 @@ def _refused(what: str, error: Exception, inputs: str = "") -> InputError:
     hint = "write that part of the network in another way"
     if inputs and type(error).__module__ == "builtins":
         hint = f"see whether PyTorch itself computes it of inputs like these, {inputs}; if it does, {hint}"
+    if "when training" in str(error):
+        hint = "call .eval() on it, which makes norms use what they have learned"
     if "DataDependent" in type(error).__name__:
         hint = "choose between tensors by `torch.where`, where data decides what is computed"
     said = with_hint(f"{what}: {first_words(error)}", hint)
