@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of, zero
@@ -12,9 +13,10 @@ from npuflow.frontend.fold_extensions import steps_of
 from npuflow.frontend.product_layers import moved_like, origin_of
 from npuflow.ops.bundle_ops import is_filled_with_zeros
 from npuflow.ops.contraction import is_parallel, producer
-from npuflow.ops.linear import input_count, iterators, maps_of
+from npuflow.ops.linear import input_count, iterators, loop_extents, maps_of
 
 _SUM_BITS = 32
+_MOST_SUMMED = 1 << 23  # of i8, without a sum that leaves i32
 
 
 @register_pass
@@ -54,6 +56,8 @@ def _adds_up(op: ir.Operation) -> bool:
     """Whether an op adds up elements of its first operand, from zero on, and does nothing else."""
     if is_parallel(op) or len(op.results) != 1 or not is_filled_with_zeros(op.operands[input_count(op)]):
         return False
+    if prod(size for size, kind in zip(loop_extents(op), iterators(op)) if kind == "reduction") > _MOST_SUMMED:
+        return False
     block = op.regions[0].blocks[0]
     first, *rest = (inner.operation for inner in block.operations)
     added = {block.arguments[0], block.arguments[input_count(op)]}
@@ -61,10 +65,12 @@ def _adds_up(op: ir.Operation) -> bool:
 
 
 def _scale_of(op: ir.Operation) -> ir.Operation | None:
-    """The op that makes floats of a tensor of integers, as it lies, times a number, which a sum reads."""
+    """The op that makes floats of a tensor of i8, as it lies, times a number, which a sum reads."""
     scale = producer(origin_of(op.operands[0]), "linalg.generic")
     steps = steps_of(scale) if scale is not None else []
     if scale is None or len(set(maps_of(scale))) > 1 or not steps or steps[0].name != "arith.sitofp":
+        return None
+    if str(element_type_of(scale.operands[0])) != "i8":
         return None
     return scale if [step.name for step in steps[1:] if step.name != "arith.extf"] == ["arith.mulf"] else None
 
