@@ -88,3 +88,13 @@ def test_the_least_is_no_maximum() -> None:
 
 def test_other_reductions_count() -> None:
     assert spans(summed("%t = math.exp %s : f32", "arith.mulf")) is None
+
+
+@pytest.mark.parametrize("lowest", ["-3.40282347E+38", "-3.38953139E+38"])
+def test_the_lowest_number_masks_like_minus_infinity_beside_what_is_seen(lowest: str) -> None:
+    """Where a row sees nothing, all of it is alike, and counts."""
+    module = str(summed("%t = math.exp %s : f32"))
+    lower = module.replace("0xFF800000", lowest)
+    assert lower != module
+    assert spans(parse(lower, new_context())) == ((0, 1), (0, 2), (0, 4))
+    assert spans(parse(module.replace("0xFF800000", "-1.0E+9"), new_context())) is None

@@ -3,7 +3,7 @@
 // RUN: npuflow-opt %s --npuflow-narrow-products --npuflow-normalize-linalg --mlir-print-local-scope | filecheck %s --check-prefix=FOLDED
 // RUN: npuflow-opt %s --npuflow-narrow-products -o %t
 // RUN: npuflow run %t --device=toy --seed=3 | filecheck %s --check-prefix=EXECUTED
-// EXECUTED-COUNT-9: verified {{.*}}against
+// EXECUTED-COUNT-10: verified {{.*}}against
 
 #same = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
@@ -296,4 +296,23 @@ func.func @turned(%x: tensor<8x16xf32>) -> tensor<4xf32> {
     linalg.yield %p : f32
   } -> tensor<4xf32>
   return %m : tensor<4xf32>
+}
+
+// The lowest number of f32, which masks have, would be -inf in bf16: it is bf16's lowest one. Infinities are infinite.
+// CHECK-LABEL: func.func @masked
+// CHECK-DAG:     arith.constant dense<[0.000000e+00, -3.38953139E+38, 0xFF800000, 1.000000e+00]> : tensor<4xf32>
+// CHECK-DAG:     arith.constant 3.38953139E+38 : f32
+// CHECK-NOT:     3.40282347E+38
+// CHECK:         return
+func.func @masked(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %m = arith.constant dense<[0.0, -3.40282347E+38, 0xFF800000, 1.0]> : tensor<4xf32>
+  %c = arith.constant 3.40282347E+38 : f32
+  %e = tensor.empty() : tensor<4x4xf32>
+  %r = linalg.generic {indexing_maps = [#same, affine_map<(d0, d1) -> (d1)>, #same], iterator_types = ["parallel", "parallel"]} ins(%x, %m : tensor<4x4xf32>, tensor<4xf32>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%in: f32, %mask: f32, %out: f32):
+    %s = arith.addf %in, %mask : f32
+    %t = arith.minimumf %s, %c : f32
+    linalg.yield %t : f32
+  } -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
 }

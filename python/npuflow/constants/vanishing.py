@@ -1,7 +1,9 @@
 """Where elements are -inf or 0 whatever the data is, as a mask makes them: maxima and sums don't need these.
 
 A score that a mask makes -inf is 0 behind the exponential, and what 0 multiplies adds nothing. Data are taken to be
-numbers: an -inf that is added masks no score of +inf, nor one that is NaN. Reads IR and changes nothing.
+numbers: an -inf that is added masks no score of +inf, nor one that is NaN. The lowest number of a type, as many masks
+have, does the same beside a score that isn't masked, where all of a row are masked it doesn't. Scores are taken to be
+smaller than that by far. Reads IR and changes nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +25,13 @@ from npuflow.ops.linear import input_count, is_reduction, iterators, linear_dims
 Truths = npt.NDArray[Any]
 
 _MAXIMA = ("arith.maximumf", "arith.maxnumf")
+# Numbers of f32 and bf16 below that are masks: a score of less than 1e29 is lost in their rounding.
+_LOW = -1e37
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Where a value is -inf, and where it is 0.
+    """Where a value is the least that there is, and where it is 0.
 
     Arrays have a dimension for each loop, or for each of a tensor's, of size 1 where it makes no difference.
     """
@@ -60,12 +64,21 @@ def needed_columns(bundle: Bundle, row: int, column: int, known: KnownTensors) -
 
 def _vanishing(bundle: Bundle, row: int, column: int, known: KnownTensors) -> Truths | None:
     """For each step of two loops, whether nothing that is reduced along the second one counts; None if all may."""
+    exact, low = (_vanishing_below(most, bundle, row, column, known) for most in (-inf, _LOW))
+    if exact is None or low is None:
+        return None
+    found = exact | (low & ~low.all(axis=1, keepdims=True))
+    return found if found.any() else None
+
+
+def _vanishing_below(most: float, bundle: Bundle, row: int, column: int, known: KnownTensors) -> Truths | None:
+    """The same where numbers up to one are the least that there is."""
     facts: dict[ir.Value, Fact] = {}
     found: Truths = np.ones((1, 1), bool)
     for index, op in enumerate(bundle.ops):
         own = bundle.loops[index]
         both = frozenset(map(own.index, (row, column))) if {row, column} <= set(own) else frozenset()
-        body = _Facts(op, KnownBody(known, op), facts, both)
+        body = _Facts(op, KnownBody(known, op), facts, both, most)
         if column in own and is_reduction(op, own.index(column)):
             if row not in own:
                 return None
@@ -74,8 +87,7 @@ def _vanishing(bundle: Bundle, row: int, column: int, known: KnownTensors) -> Tr
                 found = found & _by(neutral, (own.index(row), own.index(column)))
         else:
             facts |= {result: body.made(number) for number, result in enumerate(op.results)}
-    sizes = (bundle.sizes[row], bundle.sizes[column])
-    return np.broadcast_to(found, sizes) if found.any() else None
+    return np.broadcast_to(found, (bundle.sizes[row], bundle.sizes[column]))
 
 
 def _by(truths: Truths, kept: Sequence[int]) -> Truths:
@@ -88,13 +100,13 @@ class _Facts:
     """What is known of the values in an op's body; `facts` has what is known of the tensors that it reads.
 
     Of constants that it reads only those are looked at that may be masks, or what masks are made of: tensors along
-    `both` loops, and others too, or along nothing else. Weights are large.
+    `both` loops, and others too, or along nothing else. Weights are large. Numbers of at `most` so much are the least.
     """
 
     def __init__(
-        self, op: ir.Operation, known: KnownBody, facts: Mapping[ir.Value, Fact], both: frozenset[int]
+        self, op: ir.Operation, known: KnownBody, facts: Mapping[ir.Value, Fact], both: frozenset[int], most: float
     ) -> None:
-        self._op, self._known, self._facts, self._both = op, known, facts, both
+        self._op, self._known, self._facts, self._both, self._most = op, known, facts, both, most
         self._rank = len(iterators(op))
         self._no: Truths = np.zeros((1,) * self._rank, bool)
         self._found: dict[ir.Value, Fact] = {}
@@ -140,7 +152,7 @@ class _Facts:
     def _fact_of(self, value: ir.Value) -> Fact:
         numbers = self._numbers(value)
         if numbers is not None:
-            return Fact(np.asarray(numbers == -inf), np.asarray(numbers == 0))
+            return Fact(np.asarray(numbers <= self._most), np.asarray(numbers == 0))
         if isinstance(value.owner, ir.Block):
             return self._read(value)
         op = value.owner.operation

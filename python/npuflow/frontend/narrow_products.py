@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from npuflow.bindings import ir, linalg
+import numpy as np
+
+from npuflow.bindings import arith, ir, linalg
 from npuflow.constants.known_tensors import KnownTensors, weight_constant
 from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import after_value, element_bytes, element_type_of, empty, generic_op, shape_of
@@ -26,6 +28,7 @@ from npuflow.ops.linear import maps_of
 from npuflow.ops.window_sums import match_window_sums
 
 _NARROW_BYTES = 2  # of bf16
+_LARGEST = float.fromhex("0x1.fep127")  # of its numbers
 
 
 @register_pass
@@ -53,7 +56,8 @@ class NarrowProducts(Pass):
     do biases.
 
     That changes results, so it is in no pipeline: `--compute-type=bf16` runs it first, and what it makes is the program
-    that others are compared with. Infinities stay what they are; numbers beyond bf16's largest one become infinite.
+    that others are compared with. Infinities stay what they are; numbers beyond bf16's largest one become infinite, but
+    for constants: f32's lowest one, which masks have, becomes bf16's.
     """
 
     name = "npuflow-narrow-products"
@@ -61,7 +65,10 @@ class NarrowProducts(Pass):
     counts_changes = True
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        layers, known = product_layers(op), KnownTensors(most_elements=None)
+        known = KnownTensors(most_elements=None)
+        for constant in ops_of(op, "arith.constant"):
+            _keep_finite(constant, known)
+        layers = product_layers(op)
         origins = [made for layer in layers for origin in layer.origins for made in _with_parts(origin)]
         ends = [end for layer in layers for end in ends_of(layer.op.results[0])]
         narrowed = {wide.results[0]: wide.operands[0] for wide in ops_of(op, "linalg.generic") if _widens(wide)}
@@ -76,6 +83,22 @@ class NarrowProducts(Pass):
                 if value not in narrowed and any(not _rounds(user, value) for user in users(value)):
                     narrow(value, narrowed=narrowed)
                     context.count("tensors that are narrow")
+
+
+def _keep_finite(constant: ir.Operation, known: KnownTensors) -> None:
+    """Makes finite numbers of f32 that would be infinite in bf16, as masks' lowest one, the largest that are not."""
+    (value,) = constant.results
+    if str(element_type_of(value)) != "f32":
+        return
+    is_tensor = isinstance(value.type, ir.RankedTensorType)
+    numbers = known.of(value) if is_tensor else np.asarray(ir.FloatAttr(constant.attributes["value"]).value)
+    if numbers is None or not numbers.size or -_LARGEST <= numbers.min() <= numbers.max() <= _LARGEST:
+        return
+    finite = np.where(np.isfinite(numbers), np.clip(numbers, -_LARGEST, _LARGEST), numbers)
+    with after_value(value):
+        kind = element_type_of(value)
+        made = weight_constant(finite, kind) if is_tensor else arith.ConstantOp(kind, float(finite)).result
+    value.replace_all_uses_with(made)
 
 
 def _rounds(user: ir.Operation, value: ir.Value) -> bool:

@@ -31,7 +31,7 @@ _MOST_PARTS = 32
 @register_pass
 @dataclass(frozen=True)
 class SkipMasked(Pass):
-    """Leaves out of a bundle's sums what adds nothing whatever the data is, as scores that are masked by -inf.
+    """Leaves out of a bundle's sums what adds nothing whatever the data is, as scores that -inf masks.
 
     Rows come in parts of one size, each of which reads the columns from the first to the last that any of its rows
     needs, and writes its result where it belongs. The result is the same. How many parts there are is what estimates
