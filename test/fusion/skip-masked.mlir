@@ -98,7 +98,7 @@ func.func @number(%x: tensor<2x2xf32>, %by: tensor<2x2xi8>) -> tensor<2xf32> {
   %r = linalg.generic {indexing_maps = [#whole, #whole, #whole, #row], iterator_types = ["parallel", "reduction"]}
       ins(%x, %mask, %by : tensor<2x2xf32>, tensor<2x2xi8>, tensor<2x2xi8>) outs(%f : tensor<2xf32>) attrs = {npu.bundle = 0} {
   ^bb0(%a: f32, %m: i8, %d: i8, %o: f32):
-    %low = arith.constant -3.40282347E+38 : f32
+    %low = arith.constant -1.0E+38 : f32
     %none = arith.constant 0xFF800000 : f32
     %zero = arith.constant 0 : i8
     %is = arith.cmpi ne, %m, %zero : i8

@@ -195,9 +195,24 @@ def test_a_tensor_that_parts_write_is_one() -> None:
     assert written == [2 * 2 * 16 * 16 * 4] * 4
 
 
-@pytest.mark.parametrize("masked", ["-3.40282347E+38", "-1.0E+9"])
-def test_a_number_masks_nothing_for_certain(masked: str) -> None:
-    """Scores may be as low: only -inf is 0 behind the exponential whatever the others are."""
+@pytest.mark.parametrize("masked", ["-3.40282347E+38", "-3.38953139E+38"])
+def test_the_lowest_number_masks_what_is_not_half_as_large(masked: str) -> None:
+    is_right_in(apart(attention(64, 64, masked=masked), 4), 4)
+
+
+def test_where_a_row_sees_nothing_all_that_the_lowest_number_masks_counts() -> None:
+    """Of 64 rows the first 16 see none of 48 columns: their weights are alike."""
+    text = attention(64, 48, masked="-3.40282347E+38")
+    compiled, whole = apart(text, 4), npuflow.compile(text, in_parts(1), device="toy", split=False)
+    inputs = random_arrays((compiled.sequences or compiled.functions)[0].compiled.signature.inputs, seed=3)
+    found, expected = results(compiled, inputs), results(whole, inputs)
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(found, expected, rtol=2e-2, atol=2e-3)
+
+
+@pytest.mark.parametrize("masked", ["-1.0E+38", "-1.0E+9"])
+def test_another_number_masks_nothing_for_certain(masked: str) -> None:
+    """Scores may be as low."""
     compiled = npuflow.compile(attention(64, 64, masked=masked), in_parts(4), device="toy")
     assert len(compiled.functions) == 1
     assert not compiled.sequences

@@ -1,9 +1,9 @@
 """Where elements are -inf or 0 whatever the data is, as a mask makes them: maxima and sums don't need these.
 
 A score that a mask makes -inf is 0 behind the exponential, and what 0 multiplies adds nothing. Data are taken to be
-numbers: an -inf that is added masks no score of +inf, nor one that is NaN. The lowest number of a type, as many masks
-have, does the same beside a score that isn't masked, where all of a row are masked it doesn't. Scores are taken to be
-smaller than that by far. Reads IR and changes nothing.
+numbers: an -inf that is added masks no score of +inf, nor one that is NaN. The lowest number, as many masks have, does
+the same beside a score that isn't masked; where all of a row are, it doesn't. Scores are taken to be of less than half
+of its size. Reads IR and changes nothing.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from npuflow.ops.linear import input_count, is_reduction, iterators, linear_dims
 Truths = npt.NDArray[Any]
 
 _MAXIMA = ("arith.maximumf", "arith.maxnumf")
-# Numbers of f32 and bf16 below that are masks: a score of less than 1e29 is lost in their rounding.
-_LOW = -1e37
+# The lowest numbers of f32 and bf16 are below that. Scores have to be half as large to change what they mask.
+_LOW = -3.3e38
 
 
 @dataclass(frozen=True)
