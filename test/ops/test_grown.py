@@ -43,8 +43,8 @@ class Growth:
     def weighs(self, _bundle: Bundle) -> bool:
         return False
 
-    def pays(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
-        return self.does_pay and len(grown.ops) >= len(apart)
+    def pays(self, made: Sequence[Bundle], others: Sequence[Bundle]) -> bool:
+        return self.does_pay and len(made) <= len(others)
 
 
 @pytest.mark.parametrize("does_pay", [False, True])

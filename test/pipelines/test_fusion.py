@@ -165,7 +165,7 @@ def test_grouped_attention_is_right(device: str, keys: int) -> None:
 def test_what_a_schedule_refuses_stays_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whether a program fits is estimated before there is one."""
     monkeypatch.setattr("npuflow.strategy.bundle_times.program_fits", lambda *_: True)
-    small = with_programs_of(12288, "npu1", tmp_path)
+    small = with_programs_of(12288, "npu2", tmp_path)
     sink = DiagnosticSink()
     compiled = compile_text(grouped(160, 16), device=small, sink=sink)
     assert any("stay apart: as one, the program of 'core' needs" in said.message for said in sink.diagnostics)

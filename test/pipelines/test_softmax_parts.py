@@ -91,10 +91,12 @@ PIPELINE = "npuflow-stream-k{bundle-matmuls=true}"
 def always_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Estimates are in favour of parts, however long these take."""
 
-    def fused(_: fuse_matmuls._Among, __: copy_chain.Chain, way: copy_chain.ChainCopy, *___: object) -> float:
-        return 0.0 if way.behind else 1.0
+    def fused(
+        _: fuse_matmuls._Among, __: copy_chain.Chain, way: copy_chain.ChainCopy, *___: object
+    ) -> list[tuple[float, float]]:
+        return [(0.0, 0.0) if way.behind else (1.0, 1.0)]
 
-    monkeypatch.setattr(fuse_matmuls._Among, "fused_seconds", fused)
+    monkeypatch.setattr(fuse_matmuls._Among, "times_fused", fused)
 
 
 def in_parts(text: str, device: str | Path = "npu2") -> None:

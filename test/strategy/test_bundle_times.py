@@ -124,8 +124,8 @@ def test_sums_that_could_not_be_streamed_together_share_a_tile_where_that_pays(c
     whole = make_bundle(ops_of(function.operation, "linalg.generic"))
     apart = [make_bundle([op]) for op in whole.ops]
     assert growth.fits(whole)
-    assert ops == ([3] if growth.pays(whole, apart) else [1, 2])
-    assert growth.pays(whole, apart) == (channels == 8)
+    assert ops == ([3] if growth.pays([whole], apart) else [1, 2])
+    assert growth.pays([whole], apart) == (channels == 8)
 
 
 GROUPED = """

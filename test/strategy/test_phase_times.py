@@ -18,7 +18,7 @@ from npuflow.strategy.choose import ranked_by_estimate, ranked_with_costs
 from npuflow.strategy.estimate import Estimate
 from npuflow.strategy.group import Group, Role, Tensor
 from npuflow.strategy.mapping import mapping_of
-from npuflow.strategy.phase_times import PhaseTimes
+from npuflow.strategy.phase_times import PhaseTimes, against_more, seconds_in_a_row
 from npuflow.strategy.room import home_room, tile_descriptors
 from npuflow.strategy.strategy import Strategy
 
@@ -134,3 +134,25 @@ def test_streams_that_tiles_wait_for_count_by_columns() -> None:
     counted = {way.array[1]: waiting._cost(way) - free._cost(way) for way in ways}
     assert counted == {columns: pytest.approx(1e-3 * {8: 9}.get(columns, 2 * columns)) for columns in counted}
     assert len(counted) > 1
+
+
+@pytest.mark.parametrize(
+    ("times", "change", "before", "total"),
+    [
+        ([(10.0, 6.0)], 4.0, None, 10.0),  # a launch has its first part set up, which takes no change
+        ([(10.0, 6.0)], 4.0, 5.0, 9.0),  # 10 + 4 of which 5 go by while something in front works
+        ([(10.0, 6.0), (9.0, 5.0)], 0.0, None, 15.0),  # the second one's 4 go by while the first one works
+        ([(10.0, 6.0), (9.0, 5.0)], 8.0, None, 21.0),  # 6 of the second one's 12 do
+        ([(10.0, 6.0), (9.0, 5.0), (9.0, 5.0)], 8.0, None, 33.0),  # nothing goes by while the array is held up
+        ([(3.0, 2.0), (2.0, 1.0), (9.0, 5.0)], 0.0, None, 12.0),  # 3 + 1 + 8: a short one leaves little time
+    ],
+)
+def test_parts_in_a_row_are_set_up_while_the_one_in_front_works(
+    times: list[tuple[float, float]], change: float, before: float | None, total: float
+) -> None:
+    assert seconds_in_a_row(times, change, before) == total
+
+
+def test_more_parts_have_to_be_clearly_faster() -> None:
+    assert against_more(103.0, 1, 2) < 100.0 < against_more(105.0, 1, 2)
+    assert against_more(103.0, 2, 2) == against_more(103.0, 3, 2) == 103.0

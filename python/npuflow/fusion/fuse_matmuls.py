@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from npuflow.bindings import ir
-from npuflow.core.build import tensor_bytes
+from npuflow.core.build import shape_of, tensor_bytes
 from npuflow.core.copies import erase_unused
 from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
-from npuflow.fusion.change_seconds import change_between
 from npuflow.fusion.copy_chain import ChainCopy, copies_of
 from npuflow.fusion.homes import Homes
 from npuflow.fusion.mapped_alike import Mapped, MappedAlike
@@ -28,7 +28,9 @@ from npuflow.ops.outline import outline_of
 from npuflow.ops.refused import mark_made_of, refusal, refused_of
 from npuflow.ops.reshapes import readers, unreshaped
 from npuflow.strategy.bundle_times import GrowthOn, MappedGroup, mapped_bundle
+from npuflow.strategy.change_seconds import change_among, change_between
 from npuflow.strategy.describe_group import Numbers
+from npuflow.strategy.phase_times import against_more, seconds_in_a_row
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 
@@ -104,16 +106,24 @@ class _Among:
         return tuple(name for number in self.members(chain) for name in self.named[number])
 
     def seconds_apart(self, chain: Chain) -> float:
-        """How long the groups of a chain's ops take."""
-        return sum(map(self.homes.seconds_apart, self.members(chain)))
+        """How long the groups of a chain's ops take one after the other."""
+        return self.seconds_in_place(chain, map(self._times_apart, self.members(chain)))
+
+    def seconds_in_place(self, chain: Chain, times: Iterable[Estimates]) -> float:
+        """How long parts take one after the other in a chain's place, behind the group in front of it."""
+        members = self.members(chain)
+        first = min(members, default=0)
+        before = self.started.seconds_apart(first - 1) if first else None
+        change = change_among([op for number in members for op in self.groups[number].ops], self.device)
+        return seconds_in_a_row(times, max(0.0, change - self.homes.change_seconds), before)
+
+    def _times_apart(self, number: int) -> Estimates:
+        return self.homes.seconds_apart(number), self.started.seconds_apart(number)
 
     def note(self, chain: Chain, times: Estimates) -> None:
         """Says how long a copy and the groups of a chain's ops are estimated to take, and what these are called."""
         members = self.members(chain)
-        found: dict[Names, Estimates] = {
-            frozenset(self.named[number]): (self.homes.seconds_apart(number), self.started.seconds_apart(number))
-            for number in members
-        }
+        found: dict[Names, Estimates] = {frozenset(self.named[n]): self._times_apart(n) for n in members}
         if members:
             found[frozenset(self.names(chain))] = times
         note_estimated(self.function, found)
@@ -144,28 +154,37 @@ class _Among:
         alike = MappedAlike(outline_of(bundle.ops), numbers).mapped((self.device, self.said), find)
         return next(iter(alike), None)
 
-    def fused_seconds(self, chain: Chain, way: ChainCopy, mapped: MappedGroup, homes: Homes) -> float:
-        """How long a copy takes in a chain's place, roughly.
+    def times_fused(self, chain: Chain, way: ChainCopy, mapped: MappedGroup) -> list[Estimates]:
+        """How long a copy takes in a chain's place, roughly, part by part.
 
         What groups have beside the chain, as what computes something of each factor, is then made by itself, unless it
         is computed where what it reads is made: as a sum's tail, or with a result (`npuflow-fuse-readers`).
         """
-        members = self.members(chain)
+        members, behind = self.members(chain), [FusionGroup(way.behind)] if way.behind else []
         beside = [op for number in members for op in self.groups[number].ops if op not in chain.ops and not _rides(op)]
-        groups = [*((op,) for op in beside), *([way.behind] if way.behind else [])]
-        return homes.seconds_as_one(members, mapped) + sum(homes.seconds_beside(FusionGroup(ops)) for ops in groups)
+
+        def times(seconds: Callable[[Homes], float]) -> Estimates:
+            return seconds(self.homes), seconds(self.started)
+
+        def times_beside(group: FusionGroup) -> Estimates:
+            return times(lambda homes: homes.seconds_beside(group))
+
+        before = [times_beside(FusionGroup((op,))) for op in beside]
+        return [*before, times(lambda homes: homes.seconds_as_one(members, mapped)), *map(times_beside, behind)]
 
 
 def _rides(op: ir.Operation) -> bool:
     """Whether an op computes something of each element of a sum that it alone reads, or of one result alone."""
     inputs = [unreshaped(value) for value in list(op.operands)[: input_count(op)]] if is_elementwise(op) else []
     made = [each for value in inputs if (each := producer(value)) is not None and each.name.startswith("linalg.")]
-    sums = [each for each in made if each.name != "linalg.fill" and not is_parallel(each)]
-    return any(readers(each.results[0]) == [op] for each in sums) or (len(inputs) == 1 and bool(made))
+    sums = [each.results[0] for each in made if each.name != "linalg.fill" and not is_parallel(each)]
+    alone = [value for value in sums if readers(value) == [op]]
+    count = prod(shape_of(op.results[0]))
+    return any(prod(shape_of(value)) == count for value in alone) or (len(inputs) == 1 and bool(made))
 
 
 def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassContext) -> int | None:
-    """Which copy of a chain is the fastest that fits, if it is faster than the chain."""
+    """Which copy of a chain is the fastest that fits, if the chain isn't clearly faster, of more parts."""
     why = refusal(among.refused, groups)
     if why is not None:
         context.remark(chain.root, f"groups {', '.join(groups)} stay apart: as one, {why}")
@@ -174,25 +193,29 @@ def _decided(chain: Chain, groups: Sequence[str], among: _Among, context: PassCo
     apart = among.seconds_apart(chain)
     ways = among.copies(chain)
     fitting = [(number, way, mapped) for number, way in enumerate(ways) if (mapped := among.mapped(chain, way))]
-    times = [among.fused_seconds(chain, way, mapped, among.homes) for _, way, mapped in fitting]
-    best = min(times, default=None)
-    number, parts = None, 1
+    times = [among.times_fused(chain, way, mapped) for _, way, mapped in fitting]
+    fused = [among.seconds_in_place(chain, each) for each in times]
+    best = min(fused, default=None)
+    number, parts, is_faster = None, 1, False
     if best is not None:
-        number, way, mapped = fitting[times.index(best)]
+        place = fused.index(best)
+        number, way, _ = fitting[place]
         parts = way.parts
-        among.note(chain, (best, among.fused_seconds(chain, way, mapped, among.started)))
+        is_faster = against_more(best, len(times[place]), len(among.members(chain))) < apart
+        alone, begun = zip(*times[place])
+        among.note(chain, (sum(alone), sum(begun)))
     for way in ways:
         way.erase()
-    context.remark(chain.root, _said(chain, best, apart, parts))
-    return number if best is not None and (best < apart or frozenset(groups) in among.together) else None
+    context.remark(chain.root, _said(chain, best, apart, parts, is_faster))
+    return number if is_faster or frozenset(groups) in among.together else None
 
 
-def _said(chain: Chain, best: float | None, apart: float, parts: int) -> str:
+def _said(chain: Chain, best: float | None, apart: float, parts: int, is_faster: bool) -> str:
     between = sum(map(tensor_bytes, chain.between))
     what = f"two matmuls in a row hand over {between} bytes"
     if best is None:
         return f"{what} in L3: as one they don't fit a core"
-    where = "in L1" if best < apart else "in L3"
+    where = "in L1" if is_faster else "in L3"
     split = f" in {parts} parts of rows" if parts > 1 else ""
     return f"{what} {where}{split}: as one they take an estimated {best / apart:.2f} of the time that they take apart"
 

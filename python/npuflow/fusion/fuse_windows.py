@@ -12,7 +12,6 @@ from npuflow.core.passes import Pass, PassContext, function_of_group, ops_of
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
 from npuflow.errors import unknown_name
-from npuflow.fusion.change_seconds import change_between
 from npuflow.fusion.fuse import fuse_tiled
 from npuflow.fusion.homes import Homes, readers_of
 from npuflow.fusion.joins import written_in_place
@@ -29,6 +28,7 @@ from npuflow.ops.once import described_once
 from npuflow.ops.outline import outline_of
 from npuflow.ops.refused import CACHED, TILED, mark_made_of, refusal, refused_of
 from npuflow.strategy.bundle_times import GrowthOn
+from npuflow.strategy.change_seconds import change_between
 from npuflow.strategy.choose import CHOSEN
 from npuflow.strategy.describe_group import Numbers
 from npuflow.strategy.strategy import Strategy

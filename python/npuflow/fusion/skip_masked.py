@@ -13,7 +13,6 @@ from npuflow.core.options import option
 from npuflow.core.passes import Pass, PassContext
 from npuflow.core.registry import register_pass
 from npuflow.dialect.device import planned_device
-from npuflow.fusion.change_seconds import change_seconds
 from npuflow.fusion.cut_rows import LoopPart, LoopParts, can_be_cut, cut_rows, with_sizes
 from npuflow.ops.bundle import Bundle, marked_bundles
 from npuflow.ops.contraction import STRATEGY
@@ -21,6 +20,7 @@ from npuflow.ops.insertions import insertion_of
 from npuflow.ops.refused import ROWS, made_of, mark_made_of, refusal, refused_of
 from npuflow.ops.streams import reducers
 from npuflow.strategy.bundle_times import bundle_seconds
+from npuflow.strategy.change_seconds import change_seconds
 from npuflow.strategy.strategy import Strategy
 from npuflow.target import Device
 

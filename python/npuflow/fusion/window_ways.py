@@ -172,7 +172,7 @@ class WindowWays:
 
     def _is_mapped(self, bundle: Bundle) -> bool:
         """Whether there are tiles to go to cores, whose programs have room for the kernels."""
-        return bundle.space > 0 and kernels_fit(bundle, self.device)
+        return bundle.space > 0 and kernels_fit(bundle.ops, self.device)
 
 
 @contextmanager

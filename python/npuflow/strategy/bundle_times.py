@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from npuflow.errors import Shortage
 from npuflow.network.groups import FusionGroup
 from npuflow.ops.bundle import Bundle, bundle_of, make_bundle
-from npuflow.ops.contraction import Contraction, is_elementwise, is_parallel, match_contraction, producer, users
+from npuflow.ops.contraction import Contraction, is_parallel, match_contraction
+from npuflow.ops.grown import taken_tails
 from npuflow.ops.linear import input_count
 from npuflow.ops.once import described_once
-from npuflow.ops.products import match_products, sums_products
+from npuflow.ops.products import match_products
 from npuflow.ops.reshapes import readers
+from npuflow.strategy.change_seconds import change_among
 from npuflow.strategy.choose import complete, least, ranked_by_estimate, ranked_with_costs
 from npuflow.strategy.describe_bundle import bundle_fits, program_fits
 from npuflow.strategy.describe_group import Numbers, group_of_bundle, group_of_matmul, types_of
@@ -22,9 +24,9 @@ from npuflow.strategy.feasibility import obstacles
 from npuflow.strategy.group import Group
 from npuflow.strategy.in_clusters import ClusterRows, ways_by_rows
 from npuflow.strategy.mapping import Mapping, mapping_of
-from npuflow.strategy.phase_times import NEAR_WAYS, PhaseTimes, started
+from npuflow.strategy.phase_times import NEAR_WAYS, PhaseTimes, against_more, seconds_in_a_row, started
 from npuflow.strategy.strategy import Strategy
-from npuflow.target import Device, KernelClass
+from npuflow.target import Device
 from npuflow.target.planned import goes_around_l2
 
 # Strategies that are looked at for one whose program fits: those that are alike in their costs are so in their loops.
@@ -121,18 +123,30 @@ class GrowthOn:
     depth_between: int | None = None
 
     def fits(self, bundle: Bundle) -> bool:
-        is_fused = _is_around_product(bundle) or _takes_tail(bundle)
+        is_fused = _is_around_product(bundle) or bool(taken_tails(bundle))
         return (self.fused or not is_fused) and bundle_fits(bundle, self.device)
 
     def weighs(self, bundle: Bundle) -> bool:
-        engines = (self.device.engine(kind) for kind in (KernelClass.MATRIX, KernelClass.VECTOR))
-        return len(set(engines)) > 1 and _is_around_product(bundle)
+        return _is_around_product(bundle)
 
-    def pays(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
+    def pays(self, made: Sequence[Bundle], others: Sequence[Bundle]) -> bool:
+        change = change_among([op for each in others for op in each.ops], self.device)
+        seconds, most = self._seconds(made, change), self._seconds(others, change)
+        return seconds is not None and (most is None or against_more(seconds, len(made), len(others)) <= most)
+
+    def _seconds(self, bundles: Sequence[Bundle], change: float) -> float | None:
+        """How long bundles take one after the other; None where one fits no core."""
         said = Strategy(depth_between=self.depth_between)
-        together, *alone = (least_seconds(group_of_bundle(each), self.device, said) for each in (grown, *apart))
-        known = [seconds for seconds in alone if seconds is not None]
-        return together is not None and (len(known) < len(alone) or together <= sum(known))
+        times = [_least_times(group_of_bundle(each), self.device, said) for each in bundles]
+        known = [each for each in times if each is not None]
+        return seconds_in_a_row(known, change) if len(known) == len(times) else None
+
+
+def _least_times(group: Group, device: Device, said: Strategy) -> tuple[float, float] | None:
+    """How long a group takes by the best strategy, by itself and with all set up; None where there is none."""
+    mapping = _least(group, device, said)
+    mapped = None if mapping is None else MappedGroup(group, mapping, device)
+    return None if mapped is None else (mapped.seconds(), mapped.started().seconds())
 
 
 def _is_around_product(bundle: Bundle) -> bool:
@@ -141,17 +155,6 @@ def _is_around_product(bundle: Bundle) -> bool:
     sums = [op for op in bundle.ops if not is_parallel(op)]
     factors = [value for op in products for value in list(op.operands)[: input_count(op)]]
     return bool(products) and (len(sums) > 1 or any(map(bundle.is_internal, factors)))
-
-
-def _takes_tail(bundle: Bundle) -> bool:
-    """Whether a bundle of several ops has the tail of a sum of products that it doesn't have."""
-    if len(bundle.ops) < 2:
-        return False
-    read = ((op, producer(value, "linalg.generic")) for op in bundle.ops if is_elementwise(op) for value in op.operands)
-    return any(
-        source is not None and source not in bundle.ops and users(source.results[0]) == [op] and sums_products(source)
-        for op, source in read
-    )
 
 
 @dataclass(frozen=True)

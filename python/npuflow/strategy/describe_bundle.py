@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from npuflow.bindings import ir
@@ -30,7 +31,7 @@ _BESIDE_KERNEL_BYTES = 1024
 def bundle_fits(bundle: Bundle, device: Device) -> bool:
     """Whether a bundle fits a core: a tile of it in L1, its kernels where programs are, two slots of what is moved."""
     group = group_of_bundle(bundle)
-    return can_be_moved(_moved(group), device) and kernels_fit(bundle, device) and smallest_fits(group, device)
+    return can_be_moved(_moved(group), device) and kernels_fit(bundle.ops, device) and smallest_fits(group, device)
 
 
 def smallest_fits(group: Group, device: Device) -> bool:
@@ -45,10 +46,10 @@ def _moved(group: Group) -> int:
     return sum(tensor.role is not Role.LOCAL for tensor in group.tensors)
 
 
-def kernels_fit(bundle: Bundle, device: Device) -> bool:
-    """Whether a core's program has room for a bundle's kernels, however they are mapped."""
+def kernels_fit(ops: Sequence[ir.Operation], device: Device) -> bool:
+    """Whether a core's program has room for the kernels of ops, however they are mapped."""
     have = device.engine(KernelClass.VECTOR).program_bytes
-    return not have or sum(kernel_bytes(op, device) + _BESIDE_KERNEL_BYTES for op in bundle.ops) <= have
+    return not have or sum(kernel_bytes(op, device) + _BESIDE_KERNEL_BYTES for op in ops) <= have
 
 
 def can_be_moved(tensors: int, device: Device, slots: int = 2) -> bool:

@@ -10,7 +10,7 @@ of them takes some of each.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
@@ -144,3 +144,25 @@ def started(device: Device) -> Device:
     control = device.control
     seconds = min(control.descriptor_seconds, control.start_seconds)
     return replace(device, control=replace(control, descriptor_seconds=seconds))
+
+
+def seconds_in_a_row(times: Iterable[tuple[float, float]], change: float, before: float | None = None) -> float:
+    """How long phases take one after the other, of which is known how long by themselves, and with all set up.
+
+    To set up the rest, and to go on to it, which takes `change` more, has as long as the phase in front works with all
+    set up: what isn't done by then holds up the array. In front of the first one something works `before`, where it
+    isn't the first of all.
+    """
+    total, before = 0.0, change if before is None else before
+    for alone, begun in times:
+        total += max(begun, alone + change - before)
+        before = begun
+    return total
+
+
+def against_more(seconds: float, parts: int, others: int) -> float:
+    """What the seconds of parts count as against others: where these are more, they have to be clearly faster.
+
+    What one more hands over takes channels and descriptors that keep other tensors from staying on the chip.
+    """
+    return _FASTER * seconds if parts < others else seconds
