@@ -134,7 +134,7 @@ def cores(found: npuflow.Compiled) -> list[int]:
 
 
 def test_small_parts_take_few_cores_and_are_right() -> None:
-    program = chain(3, 33, 64)
+    program = normed(3, 64, 64)
     few, all_ = compiled(program, "npu1"), compiled(program, "npu1", "cores")
     assert sum(cores(few)) < sum(cores(all_))
     assert few.sequences[0].seconds < 0.8 * all_.sequences[0].seconds
@@ -155,7 +155,7 @@ def test_where_tiles_are_sent_their_programs_nothing_is_gained_by_fewer() -> Non
 
 def test_a_core_takes_what_changes_take_of_each() -> None:
     """What is in place already counts for nothing."""
-    (sequence,) = compiled(chain(3, 33, 64), "npu1", "cores").sequences
+    (sequence,) = compiled(normed(3, 64, 64), "npu1", "cores").sequences
     phases = sequence.phases({part.name: part.simulate() for part in sequence.parts})
     changes = sum(phase.change_us for phase in phases) * 1e-6
     names = [part.name for part in sequence.parts]
@@ -175,7 +175,7 @@ def test_what_stays_on_the_chip_is_looked_for_once_of_the_same_parts(monkeypatch
         return found(calls, phases, **how)
 
     monkeypatch.setattr(residency, "resident", counted)
-    compiled(chain(3, 33, 64), "npu1")
+    compiled(normed(3, 64, 64), "npu1")
     assert len(looked) > 1
     assert len(looked) == len({tuple(map(id, programs)) for programs in looked})
 
@@ -227,7 +227,7 @@ def slabs(found: npuflow.Compiled) -> int:
 
 def test_a_function_is_normalised_once_however_often_it_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     normalised, fused = (count_runs(kind, monkeypatch) for kind in (CheckInput, FuseMatmuls))
-    compiled(Layers(3, 64, 64).text(), "npu2")
+    compiled(Layers(2, 64, 128).text(), "npu2")
     assert len(normalised) == 1
     assert len(fused) > 1
 
