@@ -41,8 +41,8 @@ def _played(times: PhaseTimes, strategy: Strategy) -> float:
     estimate = Estimate(_at_home(group, kept), started)
     tasks = sum(each.descriptors for name, each in estimate.transfers(mapping).items() if name not in kept)
     cost = estimate.played_cost(mapping)
-    moved = sum(sizes[name] for name in room.keys() - kept)
-    return max(cost, (cost + tasks * device.control.descriptor_seconds) / 2) + moved / device.dram.total_bytes_per_second
+    elsewhere = sum(sizes[name] for name in room.keys() - kept) / device.dram.total_bytes_per_second
+    return max(cost, (cost + tasks * device.control.descriptor_seconds) / 2) + elsewhere
 
 
 @given(st.data())
