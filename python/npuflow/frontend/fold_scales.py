@@ -125,10 +125,25 @@ def _way_to(end: _Read, known: KnownTensors) -> _ScaledWay | None:
             way.constants[read] = values
             continue
         found = _made_of(value, known)
-        if found is None:
+        if found is not None:
+            waiting += found
+            continue
+        factor = _way_to_factor(value, known)
+        if factor is None:
             return None
-        waiting += found
+        way.reads |= factor.reads
+        way.constants |= factor.constants
     return way if way.is_alone else None
+
+
+def _way_to_factor(value: ir.Value, known: KnownTensors) -> _ScaledWay | None:
+    """The way to either factor of a product of two things that are computed.
+
+    There is none to what is a factor twice: it is read elsewhere then.
+    """
+    product = producer(value, "arith.mulf")
+    ways = () if product is None else (_way_to((product, factor), known) for factor in (0, 1))
+    return next((way for way in ways if way is not None), None)
 
 
 def _elements(value: ir.Value, known: KnownTensors) -> Numbers | None:
@@ -161,10 +176,7 @@ def _made_of(value: ir.Value, known: KnownTensors) -> list[_Read] | None:
             number for number, factor in enumerate(op.operands) if producer(factor, *_FROM_INTEGERS) is not None
         ]
         constants = [number for number, factor in enumerate(op.operands) if _is_constant(factor, known)]
-        if integers or constants:
-            return [(op, 1 - integers[0])] if len(integers) == 1 else [(op, constants[0])] if constants else None
-        # Of two things that are computed, either: not of what is a factor twice, which is read elsewhere then.
-        return next(([(op, factor)] for factor in (0, 1) if _way_to((op, factor), known) is not None), None)
+        return [(op, 1 - integers[0])] if len(integers) == 1 else [(op, constants[0])] if constants else None
     return None
 
 
