@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
@@ -20,7 +20,7 @@ from npuflow.compiler.layer_errors import (
     LayerEnd,
     LayerError,
     deviation,
-    ends_by_layer,
+    ends_of_layers,
     number_layers,
     values_in,
 )
@@ -134,17 +134,16 @@ def _converted(
 
 @dataclass(frozen=True)
 class _LayersRun:
-    """What layers of a function hand on in a run, by their numbers in order, and its results."""
+    """What layers of a function hand on in a run, and its results."""
 
-    ends: Mapping[int, LayerEnd]
+    ends: Sequence[LayerEnd]
     arrays: Sequence[Array]
     results: Sequence[Array]
 
     @property
-    def values(self) -> dict[int, Array]:
+    def values(self) -> Iterator[Array]:
         """What the arrays stand for."""
-        known = zip(self.ends.items(), self.arrays, strict=True)
-        return {number: np.asarray(array, np.float64) / end.scaled for (number, end), array in known}
+        return (np.asarray(array, np.float64) / end.scaled for end, array in zip(self.ends, self.arrays, strict=True))
 
 
 @dataclass
@@ -195,18 +194,17 @@ class _Calibration:
             return Conversion(self.name, self.compute_type, (), (), self.unmeasured)
         before = self.before or self._run(self._alone(self.base))[1]
         _, after = self._run(self._alone(made))
-        found = zip(self.layers, before.values.items(), after.values.items(), strict=True)
         errors = tuple(
             LayerError(_sizes(layer), _place(layer.op), self._factors(layer), deviation(now, then))
-            for layer, (_, then), (_, now) in found
+            for layer, then, now in zip(self.layers, before.values, after.values, strict=True)
         )
         results = tuple(deviation(now, then) for now, then in zip(after.results, before.results, strict=True))
         return Conversion(self.name, self.compute_type, errors, results)
 
     def _run(self, alone: ir.Module, asked: Sequence[ir.Value] = ()) -> tuple[list[Array], _LayersRun]:
         """What is `asked` for of a function, and what each layer hands on, in order, unless that isn't measured."""
-        ends = {} if self.unmeasured else ends_by_layer(alone)
-        arrays, results = values_in(alone, [*asked, *(end.value for end in ends.values())], self.inputs)
+        ends = [] if self.unmeasured else ends_of_layers(alone)
+        arrays, results = values_in(alone, [*asked, *(end.value for end in ends)], self.inputs)
         return arrays[: len(asked)], _LayersRun(ends, arrays[len(asked) :], results)
 
     def _alone(self, module: ir.Module) -> ir.Module:

@@ -66,14 +66,14 @@ def number_layers(layers: Iterable[ProductLayer]) -> None:
         op.attributes[LAYERS] = ir.DenseI64ArrayAttr.get([*before, number], op.context)
 
 
-def ends_by_layer(module: ir.Module) -> dict[int, LayerEnd]:
-    """What layers hand on, by their numbers in order."""
+def ends_of_layers(module: ir.Module) -> list[LayerEnd]:
+    """What layers hand on, in the order of their numbers."""
     found: dict[int, LayerEnd] = {}
     for op in ops_of(module.operation):
         times = ir.FloatAttr(op.attributes[SCALED]).value if SCALED in op.attributes else 1.0
         for number in ir.DenseI64ArrayAttr(op.attributes[LAYERS]) if LAYERS in op.attributes else ():
             found.setdefault(number, LayerEnd(op.results[0], times))
-    return dict(sorted(found.items()))
+    return [end for _, end in sorted(found.items())]
 
 
 def values_in(

@@ -81,7 +81,7 @@ def steps_of(op: ir.Operation) -> list[ir.Operation]:
         return []
     block = op.regions[0].blocks[0]
     *inner, end = (each.operation for each in block.operations)
-    steps = [each for each in inner if _number_of(each) is None]
+    steps = [each for each in inner if number_of(each) is None]
     if not all(map(_extends if BUNDLE in op.attributes else _makes_wider, steps)):
         return []
     read = [block.arguments[0], *(step.results[0] for step in steps)]
@@ -93,11 +93,11 @@ def _makes_wider(step: ir.Operation) -> bool:
     if step.name != "arith.mulf":
         return step.name in _SCALING
     factor = producer(step.operands[1])
-    number = None if factor is None else _number_of(factor)
+    number = None if factor is None else number_of(factor)
     return number is not None and 0 < number < inf
 
 
-def _number_of(op: ir.Operation) -> float | None:
+def number_of(op: ir.Operation) -> float | None:
     """A float that is constant, perhaps extended."""
     constant = producer(op.operands[0], "arith.constant") if op.name == "arith.extf" else op
     value = None if constant is None or constant.name != "arith.constant" else constant.attributes["value"]

@@ -8,7 +8,7 @@ from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, element_type_of, empty, fill, generic_op, padded_by, shape_of
 from npuflow.frontend.product_layers import padding_of
 from npuflow.ops.contraction import is_parallel, only_user, producer
-from npuflow.ops.linear import input_count, iterators, maps_of
+from npuflow.ops.linear import folds_by, input_count, iterators, maps_of
 
 # Below all that tensors of i8 have, and all that floats of 32 bits have.
 _LEAST = -128
@@ -17,16 +17,10 @@ _LOWEST = -3.4e38
 
 def pooled_from(op: ir.Operation) -> ir.Value | None:
     """What an op takes the greatest elements of, before it was padded, if that is all that it does."""
-    if op.name != "linalg.generic" or is_parallel(op) or len(op.results) != 1:
-        return None
-    block = op.regions[0].blocks[0]
-    *steps, end = (inner.operation for inner in block.operations)
-    if len(steps) != 1 or steps[0].name != "arith.maximumf" or end.operands[0] != steps[0].results[0]:
+    if op.name != "linalg.generic" or is_parallel(op) or not folds_by(op, "arith.maximumf"):
         return None
     begun = producer(op.operands[-1], "linalg.fill")
-    if {*steps[0].operands} != {block.arguments[0], block.arguments[len(block.arguments) - 1]} or begun is None:
-        return None
-    if not _is_lowest(_constant(begun.operands[0])):
+    if begun is None or not _is_lowest(_constant(begun.operands[0])):
         return None
     pad = producer(op.operands[0], "tensor.pad")
     if pad is None:

@@ -40,7 +40,7 @@ def quantized(value: ir.Value, scale: float) -> ir.Value:
 
 
 def dequantized(value: ir.Value, scale: float) -> ir.Value:
-    """A tensor of i8 as the numbers of f32 that it stands for."""
+    """Integers as the numbers of f32 that they stand for."""
     return rescaled(value, [Scale(np.asarray(scale))], None)
 
 

@@ -10,11 +10,11 @@ from npuflow.core.build import after_value, element_type_of, empty, generic_op, 
 from npuflow.core.copies import cloned, erase_unused
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.meeting_sums import RESHAPES
 from npuflow.frontend.product_layers import ProductLayer, moved_like, product_layers
 from npuflow.ops.bundle_ops import is_filled_with_zeros
-from npuflow.ops.contraction import is_elementwise, only_user, producer
+from npuflow.ops.contraction import is_elementwise, producer
 from npuflow.ops.linear import input_count, maps_of
+from npuflow.ops.reshapes import readers, unreshaped
 
 
 @register_pass
@@ -54,7 +54,7 @@ class JoinScales(Pass):
                 _join(layer, larger, scales[larger] or scales[0])
                 context.count("scales joined")
         while scaled := [*filter(None, map(_scaled_before, reversed(product_layers(op))))]:
-            unread += scaled  # who reads a scaled sum has read it before that isn't scaled
+            unread += scaled  # the last layers first: their factors may be what others' scales make
             context.count("scales joined", len(scaled))
         erase_unused(unread)
 
@@ -71,11 +71,11 @@ def _scaled_before(layer: ProductLayer) -> ir.Operation | None:
 
 def _scale_behind(layer: ProductLayer) -> ir.Operation | None:
     """The op that alone reads a sum, perhaps in another shape, and multiplies or divides each element by a constant."""
-    value, user = layer.op.results[0], only_user(layer.op.results[0])
-    while user is not None and user.name in RESHAPES:
-        value, user = user.results[0], only_user(user.results[0])
-    scale = _scale_at(user.results[0]) if user is not None and len(user.results) == 1 else None
-    return scale if scale is not None and scale.operands[0] == value and _reads_constants_alone(scale) else None
+    found = readers(layer.op.results[0])
+    scale = _scale_at(found[0].results[0]) if len(found) == 1 and len(found[0].results) == 1 else None
+    if scale is None or unreshaped(scale.operands[0]) != layer.op.results[0] or not _reads_constants_alone(scale):
+        return None
+    return scale
 
 
 def _smaller(layer: ProductLayer) -> int | None:
@@ -93,10 +93,7 @@ def _smaller(layer: ProductLayer) -> int | None:
 
 
 def _scale_at(value: ir.Value) -> ir.Operation | None:
-    """The op that makes a tensor of another one of the same shape by multiplying each element by a constant.
-
-    Or by dividing it.
-    """
+    """The op that multiplies each element of another tensor of the same shape by a constant, or divides it by one."""
     op = producer(value, "linalg.generic")
     if op is None or not is_elementwise(op) or input_count(op) != 1 or len(op.results) != 1:
         return None
@@ -107,10 +104,9 @@ def _scale_at(value: ir.Value) -> ir.Operation | None:
     read = [inner for inner in inside[:-1] if any(value in block.arguments for value in inner.operands)]
     if len(read) != 1 or inside[-1].operands[0] != read[0].results[0]:
         return None
-    is_scaled = read[0].name == "arith.mulf" or (
-        read[0].name == "arith.divf" and read[0].operands[0] in block.arguments
-    )
-    return op if is_scaled and [v for v in read[0].operands if v in block.arguments] == [block.arguments[0]] else None
+    scaled = [place for place, value in enumerate(read[0].operands) if value in block.arguments]
+    is_scale = scaled == [0] if read[0].name == "arith.divf" else read[0].name == "arith.mulf" and len(scaled) == 1
+    return op if is_scale and read[0].operands[scaled[0]] == block.arguments[0] else None
 
 
 def _join(layer: ProductLayer, larger: int, scale: ir.Operation) -> None:

@@ -13,6 +13,7 @@ from npuflow.constants.scalar_values import Numbers
 from npuflow.core.build import after_value, element_bytes, element_type_of, empty, generic_op, shape_of
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
+from npuflow.frontend.fold_extensions import steps_of
 from npuflow.frontend.integer_pools import pooled_from
 from npuflow.frontend.product_layers import (
     ends_of,
@@ -109,10 +110,9 @@ def _rounds(user: ir.Operation, value: ir.Value) -> bool:
 
 def _widens(op: ir.Operation) -> bool:
     """Whether an op makes f32 of a tensor of bf16, as it lies."""
-    block = op.regions[0].blocks[0]
-    first, *rest = (inner.operation for inner in block.operations)
     kinds = [str(element_type_of(value)) for value in op.operands]
-    return first.name == "arith.extf" and len(rest) == 1 and kinds == ["bf16", "f32"] and len(set(maps_of(op))) == 1
+    is_extended = kinds == ["bf16", "f32"] and [step.name for step in steps_of(op)] == ["arith.extf"]
+    return is_extended and len(set(maps_of(op))) == 1
 
 
 def _made_of_narrow(op: ir.Operation, narrowed: Mapping[ir.Value, ir.Value]) -> list[ir.Value]:

@@ -9,11 +9,12 @@ from npuflow.bindings import arith, ir, linalg
 from npuflow.core.build import at, element_type_of, empty, fill, generic_op, shape_of, zero
 from npuflow.core.passes import Pass, PassContext, ops_of
 from npuflow.core.registry import register_pass
-from npuflow.frontend.fold_extensions import steps_of
+from npuflow.frontend.fold_extensions import number_of, steps_of
+from npuflow.frontend.integer_products import dequantized
 from npuflow.frontend.product_layers import moved_like, origin_of
 from npuflow.ops.bundle_ops import is_filled_with_zeros
 from npuflow.ops.contraction import is_parallel, producer
-from npuflow.ops.linear import input_count, iterators, loop_extents, maps_of
+from npuflow.ops.linear import folds_by, input_count, iterators, loop_extents, maps_of
 
 _SUM_BITS = 32
 _MOST_SUMMED = 1 << 23  # of i8, without a sum that leaves i32
@@ -54,14 +55,10 @@ class SumIntegers(Pass):
 
 def _adds_up(op: ir.Operation) -> bool:
     """Whether an op adds up elements of its first operand, from zero on, and does nothing else."""
-    if is_parallel(op) or len(op.results) != 1 or not is_filled_with_zeros(op.operands[input_count(op)]):
+    if is_parallel(op) or not folds_by(op, "arith.addf") or not is_filled_with_zeros(op.operands[input_count(op)]):
         return False
-    if prod(size for size, kind in zip(loop_extents(op), iterators(op)) if kind == "reduction") > _MOST_SUMMED:
-        return False
-    block = op.regions[0].blocks[0]
-    first, *rest = (inner.operation for inner in block.operations)
-    added = {block.arguments[0], block.arguments[input_count(op)]}
-    return first.name == "arith.addf" and {*first.operands} == added and len(rest) == 1
+    summed = prod(size for size, kind in zip(loop_extents(op), iterators(op)) if kind == "reduction")
+    return summed <= _MOST_SUMMED and str(element_type_of(op.results[0])) == "f32"
 
 
 def _scale_of(op: ir.Operation) -> ir.Operation | None:
@@ -77,10 +74,10 @@ def _scale_of(op: ir.Operation) -> ir.Operation | None:
 
 def _sums_scaled(op: ir.Operation, scale: ir.Operation) -> ir.Value:
     """The sums of integers, times what these were scaled with."""
-    shape, kind = shape_of(op.results[0]), element_type_of(op.results[0])
-    factor = next(step for step in steps_of(scale) if step.name == "arith.mulf").operands[1].owner.operation
+    shape, wide = shape_of(op.results[0]), ir.IntegerType.get_signless(_SUM_BITS, op.context)
+    (number,) = (number_of(step.operands[1].owner.operation) for step in steps_of(scale) if step.name == "arith.mulf")
+    assert number is not None, "what only makes wider is scaled by a constant"
     with at(op):
-        wide = ir.IntegerType.get_signless(_SUM_BITS)
         read = moved_like(op.operands[0], scale.results[0], scale.operands[0])
         inputs = [read, *list(op.operands)[1 : input_count(op)]]
         sums = generic_op(inputs, [fill(zero(wide), empty(shape, wide))], maps_of(op), iterators(op))
@@ -89,10 +86,4 @@ def _sums_scaled(op: ir.Operation, scale: ir.Operation) -> ir.Value:
         with ir.InsertionPoint(block):
             extended = arith.ExtSIOp(wide, block.arguments[0]).result
             linalg.YieldOp([arith.AddIOp(block.arguments[len(inputs)], extended).result])
-        same = ir.AffineMap.get_identity(len(shape))
-        made = generic_op([sums.results[0]], [empty(shape, kind)], [same, same], ["parallel"] * len(shape))
-        block = made.regions[0].blocks.append(wide, kind)
-        with ir.InsertionPoint(block):
-            number = arith.ConstantOp(kind, factor.attributes["value"]).result
-            linalg.YieldOp([arith.MulFOp(arith.SIToFPOp(kind, block.arguments[0]).result, number).result])
-    return made.results[0]
+        return dequantized(sums.results[0], number)

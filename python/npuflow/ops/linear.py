@@ -130,3 +130,14 @@ def loop_extents(op: ir.Operation) -> list[int]:
             if dim.loop is not None and size != dynamic_marker():
                 extents[dim.loop] = size
     return extents
+
+
+def folds_by(op: ir.Operation, name: str) -> bool:
+    """Whether all that an op does is to fold elements of its first input into its only result by an operation."""
+    if len(op.results) != 1 or not input_count(op):
+        return False
+    block = op.regions[0].blocks[0]
+    first, *rest = (inner.operation for inner in block.operations)
+    folded = {block.arguments[0], block.arguments[input_count(op)]}
+    is_yielded = len(rest) == 1 and [*rest[0].operands] == [*first.results]
+    return is_yielded and first.name == name and {*first.operands} == folded

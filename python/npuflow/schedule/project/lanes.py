@@ -32,11 +32,15 @@ class Lanes:
 
 @dataclass(frozen=True)
 class _Load:
-    """What a buffer's way inward carries in all: bytes into a memory tile, and out of it for one row and for all."""
+    """What a buffer's way inward carries in all: bytes into a memory tile, and out of it for one row and for all.
+
+    It is filled so many `times`.
+    """
 
     into: int
     out: int
     is_separate: bool
+    times: int = 0
 
     def through(self, rows: int) -> int:
         """Bytes through the busier of the lane's two channels of a memory tile, where one serves all rows."""
@@ -103,10 +107,12 @@ def other_lanes(nest: Nest, parts: Mapping[BufferInfo, Part], lanes: Lanes, dma:
 
     Rows have channels of their own where that is faster, or none.
     """
-    units = _going_together(list(lanes.of), nest, dma)
-    if lanes.by_rows or dma.lanes ** len(units) > _MOST_WAYS:
+    if lanes.by_rows:
         return
     loads = {b: _load(b, nest, parts[b]) for b in lanes.of}
+    units = _going_together(loads, dma)
+    if dma.lanes ** len(units) > _MOST_WAYS:
+        return
     most = _busiest(loads, lanes, dma.rows)
     for numbers in product(range(dma.lanes), repeat=len(units)):
         of = {buffer: number for unit, number in zip(units, numbers) for buffer in unit}
@@ -115,18 +121,12 @@ def other_lanes(nest: Nest, parts: Mapping[BufferInfo, Part], lanes: Lanes, dma:
                 yield found
 
 
-def _going_together(buffers: list[BufferInfo], nest: Nest, dma: TileDma) -> list[list[BufferInfo]]:
+def _going_together(loads: Mapping[BufferInfo, _Load], dma: TileDma) -> list[list[BufferInfo]]:
     """Each buffer by itself; where these are many, those that are filled once in one: they come between no turns."""
-    if dma.lanes ** len(buffers) <= _MOST_WAYS:
-        return [[buffer] for buffer in buffers]
-    once = [buffer for buffer in buffers if _turns(buffer, nest) == 1]
-    return [once, *([buffer] for buffer in buffers if buffer not in once)]
-
-
-def _turns(buffer: BufferInfo, nest: Nest) -> int:
-    """How often a buffer is filled."""
-    filled = (around for s, around in walk(nest.body) if isinstance(s, Transfer) and s.target.buffer is buffer)
-    return sum(prod(loop.trips for loop in around if not loop.grid) for around in filled)
+    if dma.lanes ** len(loads) <= _MOST_WAYS:
+        return [[buffer] for buffer in loads]
+    once = [buffer for buffer, load in loads.items() if load.times == 1]
+    return [*([once] if once else []), *([buffer] for buffer in loads if buffer not in once)]
 
 
 def _busiest(loads: Mapping[BufferInfo, _Load], lanes: Lanes, rows: int) -> int:
@@ -150,17 +150,18 @@ def _is_by_rows(buffer: BufferInfo, nest: Nest) -> bool:
 
 
 def _load(buffer: BufferInfo, nest: Nest, part: Part) -> _Load:
-    into = out = 0
+    into = out = times = 0
     for statement, around in walk(nest.body):
         if not isinstance(statement, Transfer):
             continue
         turns = prod(loop.trips for loop in around if not loop.grid)
         if statement.target.buffer is buffer and statement.source.buffer.space == L3:
             into += turns * prod(part.shape) * buffer.element_bytes
+            times += turns
         if statement.source.buffer is buffer and statement.target.buffer.space == L1:
             moved = prod(f.size for d in statement.dimensions for f in d.factors)
             out += turns * moved * buffer.element_bytes
-    return _Load(into, out, _is_by_rows(buffer, nest))
+    return _Load(into, out, _is_by_rows(buffer, nest), times)
 
 
 def _separate(loads: Mapping[BufferInfo, _Load], lanes: Mapping[BufferInfo, int], dma: TileDma) -> frozenset[int]:
