@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,27 @@ def test_version_is_that_of_npuflow_opt(capsys: Capture) -> None:
     out = capsys.readouterr().out
     assert f"npuflow {npuflow.__version__}" in out
     assert "LLVM" in out
+
+
+def test_a_program_ends_as_others_do_but_frees_nothing() -> None:
+    code = """
+        import atexit, sys
+        from npuflow.tools.npuflow import script
+
+        class Kept:
+            def __del__(self):
+                print("freed")
+
+        kept = Kept()
+        atexit.register(print, "ended")
+        sys.argv = ["npuflow", "run", "nowhere.mlir"]
+        script()
+    """
+    environment = {**os.environ, "PYTHONPATH": PACKAGE}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "ended\n")
+    assert "nowhere.mlir" in done.stderr
 
 
 @pytest.mark.speed

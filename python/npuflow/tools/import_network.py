@@ -98,12 +98,14 @@ def _converted(
 
 def _summary(module: ir.Module, conversions: Sequence[Conversion]) -> str:
     """Each function's type, what was converted of it, and its layers."""
-    from npuflow.report.conversion_text import conversion_text, layer_lines
-
     lines = []
     for one in (op for op in module.body.operations if op.operation.name == "func.func"):
         lines.append(f"@{one.name.value}{one.attributes['function_type'].value}")
-        for conversion in conversions:
-            if conversion.name == one.name.value:
-                lines += [conversion_text(conversion), "", *layer_lines(conversion), ""]
+        lines += [line for each in conversions if each.name == one.name.value for line in _lines_of(each)]
     return "\n".join(lines).rstrip()
+
+
+def _lines_of(conversion: Conversion) -> list[str]:
+    from npuflow.report.conversion_text import conversion_text, layer_lines
+
+    return [conversion_text(conversion), "", *layer_lines(conversion), ""]

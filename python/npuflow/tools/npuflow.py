@@ -6,10 +6,11 @@ import importlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import npuflow
 from npuflow.errors import ExitCode, UsageError, unknown_name, with_hint
-from npuflow.tools.entry import run_command
+from npuflow.tools.entry import run_and_leave, run_command
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,11 @@ COMMANDS = (
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns the exit code (0 ok, 1 the input's fault, 2 usage, 3 our bug)."""
     return run_command("npuflow", _run, sys.argv[1:] if argv is None else argv)
+
+
+def script() -> NoReturn:
+    """The same as a program of its own."""
+    run_and_leave(main)
 
 
 def _run(arguments: Sequence[str]) -> ExitCode:
@@ -75,4 +81,4 @@ def _unknown(name: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    script()

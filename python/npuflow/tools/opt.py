@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from npuflow.errors import ExitCode, UsageError, with_hint
-from npuflow.tools.entry import run_command
+from npuflow.tools.entry import run_and_leave, run_command
 from npuflow.tools.flags import ParsedFlags, build, flags_of, parse_flags
 from npuflow.tools.outputs import check_files
 
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 def main(argv: list[str] | None = None) -> int:
     """Runs the command; returns the exit code (0 ok, 1 the input's fault, 2 usage, 3 our bug)."""
     return run_command("npuflow-opt", _run, sys.argv[1:] if argv is None else argv)
+
+
+def script() -> NoReturn:
+    """The same as a program of its own."""
+    run_and_leave(main)
 
 
 def _run(arguments: Sequence[str]) -> ExitCode:
@@ -75,4 +80,4 @@ def _input_of(parsed: ParsedFlags) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    script()
