@@ -54,7 +54,7 @@ class _UpTo:
     def fits(self, bundle: Bundle) -> bool:
         return len(bundle.ops) <= self.most
 
-    def weighs(self, bundle: Bundle) -> bool:
+    def weighs(self, _grown: Bundle, _apart: Sequence[Bundle]) -> bool:
         return False
 
     def pays(self, made: Sequence[Bundle], others: Sequence[Bundle]) -> bool:

@@ -40,7 +40,7 @@ class Growth:
     def fits(self, bundle: Bundle) -> bool:
         return bool(bundle.ops)
 
-    def weighs(self, _bundle: Bundle) -> bool:
+    def weighs(self, _grown: Bundle, _apart: Sequence[Bundle]) -> bool:
         return False
 
     def pays(self, made: Sequence[Bundle], others: Sequence[Bundle]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import npuflow
 from npuflow.core.passes import ops_of
 from npuflow.ops.grown import find_bundles
@@ -97,3 +99,27 @@ def test_a_norm_stays_whole_in_front_of_a_product() -> None:
 def test_a_bias_stays_with_its_product_in_front_of_shares() -> None:
     """The product isn't a matmul by itself here, as an op in front of it might be computed on its tiles."""
     assert bundles_of(NORM + PRODUCT + BIAS + SHARES, "s") == [2, 2, 2]
+
+
+SUM_OF_SUMS = """
+func.func @f(%x: tensor<2x{rows}x512xf32>) -> tensor<2xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %e1 = tensor.empty() : tensor<2x{rows}xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<2x{rows}xf32>) -> tensor<2x{rows}xf32>
+  %r = linalg.reduce {{ arith.addf }} ins(%x : tensor<2x{rows}x512xf32>) outs(%f1 : tensor<2x{rows}xf32>)
+      dimensions = [2]
+  %e2 = tensor.empty() : tensor<2xf32>
+  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+  %s = linalg.reduce {{ arith.addf }} ins(%r : tensor<2x{rows}xf32>) outs(%f2 : tensor<2xf32>) dimensions = [1]
+  return %s : tensor<2xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(("rows", "bundles"), [(64, [1, 1]), (2, [2])])
+def test_sums_are_on_all_cores_if_they_are_longer_than_their_sums_are_alone(rows: int, bundles: list[int]) -> None:
+    """Two cores have all of a bundle with two tiles, which takes 30 us of 64 rows and 3 us of two."""
+    module = npuflow.parse(SUM_OF_SUMS.format(rows=rows), npuflow.new_context())
+    npuflow.run_pipeline(module, "npuflow-normalize-linalg")
+    (function,) = ops_of(module.operation, "func.func")
+    assert [len(bundle.ops) for bundle in find_bundles(function, GrowthOn(load_device("npu2")))] == bundles

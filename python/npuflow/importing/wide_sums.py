@@ -63,19 +63,7 @@ def _distance(x: Tensor, y: Tensor, p: float = 2) -> Tensor:
     return loaded_torch().linalg.vector_norm(x - y, p)
 
 
-def _with_mean(spread: str) -> Callable[..., Any]:
-    """What is returned with a mean, and that, which torch-mlir would sum up beside it."""
-
-    def computed(x: Tensor, dim: Sequence[int] | None = None, *, keepdim: bool = False, **named: Any) -> Any:  # noqa: ANN401
-        torch = loaded_torch()
-        return getattr(torch, spread)(x, dim, keepdim=keepdim, **named), torch.mean(x, dim, keepdim)
-
-    return computed
-
-
 TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     "dist.default": _distance,
     "rms_norm.default": _rms_norm,
-    "std_mean.correction": _with_mean("std"),
-    "var_mean.correction": _with_mean("var"),
 }

@@ -24,8 +24,8 @@ class Growth(Protocol):
     def fits(self, bundle: Bundle) -> bool:
         """Whether a tile of a bundle fits a core."""
 
-    def weighs(self, bundle: Bundle) -> bool:
-        """Whether only its time tells if a bundle pays: what is around products may be done again for their tiles."""
+    def weighs(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
+        """Whether only its time tells if a bundle pays in place of two: what is around products may be done again."""
 
     def pays(self, made: Sequence[Bundle], others: Sequence[Bundle]) -> bool:
         """Whether bundles, one after the other, take no longer than others that do the same."""
@@ -70,7 +70,7 @@ class _Growing:
             if not grown.space or _narrows(bundle, grown, candidate) or not growth.fits(grown):
                 continue
             is_streamed = _streamed(grown) >= set[ir.Operation]().union(*map(_streamed, apart))
-            is_free = is_streamed and not growth.weighs(grown) and not _loses_cores(bundle, grown)
+            is_free = is_streamed and not growth.weighs(grown, apart) and not _loses_cores(bundle, grown)
             if is_free or self._pays(bundle, grown, candidate, taken):
                 bundle = grown
         return _without_tails(bundle, growth)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping as NumberMapping
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
+from math import prod
 
 from npuflow.errors import Shortage
 from npuflow.network.groups import FusionGroup
@@ -126,13 +127,18 @@ class GrowthOn:
         is_fused = _is_around_product(bundle) or bool(taken_tails(bundle))
         return (self.fused or not is_fused) and bundle_fits(bundle, self.device)
 
-    def weighs(self, bundle: Bundle) -> bool:
-        return _is_around_product(bundle)
+    def weighs(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
+        return _is_around_product(grown) or self._idles(grown, apart)
 
     def pays(self, made: Sequence[Bundle], others: Sequence[Bundle]) -> bool:
         change = change_among([op for each in others for op in each.ops], self.device)
         seconds, most = self._seconds(made, change), self._seconds(others, change)
         return seconds is not None and (most is None or against_more(seconds, len(made), len(others)) <= most)
+
+    def _idles(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
+        """Whether a bundle has fewer tiles than there are cores, and one of its parts more, as what sums up all has."""
+        cores = self.device.rows * self.device.columns
+        return _most_tiles(grown) < min(cores, max(map(_most_tiles, apart)))
 
     def _seconds(self, bundles: Sequence[Bundle], change: float) -> float | None:
         """How long bundles take one after the other; None where one fits no core."""
@@ -147,6 +153,10 @@ def _least_times(group: Group, device: Device, said: Strategy) -> tuple[float, f
     mapping = _least(group, device, said)
     mapped = None if mapping is None else MappedGroup(group, mapping, device)
     return None if mapped is None else (mapped.seconds(), mapped.started().seconds())
+
+
+def _most_tiles(bundle: Bundle) -> int:
+    return prod(bundle.sizes[: bundle.space])
 
 
 def _is_around_product(bundle: Bundle) -> bool:
