@@ -234,3 +234,35 @@ func.func @sliced(%q: tensor<8x4xi8>, %c: tensor<4xf32>) -> (tensor<8x4xf32>, te
   %t = tensor.extract_slice %y[2, 0] [6, 4] [1, 1] : tensor<8x4xf32> to tensor<6x4xf32>
   return %x, %s, %y, %t : tensor<8x4xf32>, tensor<6x4xf32>, tensor<8x4xf32>, tensor<6x4xf32>
 }
+
+// What is computed of a row's root for each row stays with it.
+// CHECK-LABEL: func.func @of_roots
+// CHECK:         %[[R:.*]] = linalg.generic {{.*}} iterator_types = ["parallel"]
+// CHECK:           math.rsqrt
+// CHECK-NEXT:      arith.mulf
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%{{.*}}, %[[R]] :
+// CHECK-NOT:       math.rsqrt
+// CHECK:           arith.mulf
+func.func @of_roots(%x: tensor<8x4xf32>, %v: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<8x4xf32> {
+  %e = tensor.empty() : tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%v : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = math.rsqrt %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<8xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%r, %w : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%in: f32, %weight: f32, %out: f32):
+    %1 = arith.mulf %in, %weight : f32
+    linalg.yield %1 : f32
+  } -> tensor<8xf32>
+  %e2 = tensor.empty() : tensor<8x4xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x, %s : tensor<8x4xf32>, tensor<8xf32>) outs(%e2 : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %scale: f32, %out: f32):
+    %1 = arith.mulf %in, %scale : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}

@@ -126,3 +126,20 @@ func.func @dynamic(%x: tensor<?x8xi8>, %to: tensor<?x1x4x8xi8>) -> tensor<?x1x4x
   %p = linalg.pack %x inner_dims_pos = [0, 1] inner_tiles = [4, 8] into %to : tensor<?x8xi8> -> tensor<?x1x4x8xi8>
   return %p : tensor<?x1x4x8xi8>
 }
+
+// CHECK-LABEL: func.func @powers
+// CHECK:         linalg.generic
+// CHECK:           %[[SQUARE:.*]] = arith.mulf %[[X:.*]], %[[X]] : f32
+// CHECK-NEXT:      %[[CUBE:.*]] = arith.mulf %[[SQUARE]], %[[X]] : f32
+// CHECK-NEXT:      linalg.yield %[[CUBE]]
+func.func @powers(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<8xf32>
+  %three = arith.constant 3 : i64
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = math.fpowi %in, %three : f32, i64
+    linalg.yield %1 : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}

@@ -23,6 +23,7 @@ REAL = {
     "sums of distances": ("torch.cdist(x, y, 1.0)", (5, 7), (6, 7)),
     "distances by products": ("torch.cdist(x, y)", (30, 7), (6, 7)),
     "distances to each other": ("functional.pdist(x)", (6, 7), (1,)),
+    "roots as powers": ("(x.abs() + 1) ** 0.5 + torch.pow(y.abs() + 1, -0.5)", (5, 7), (5, 7)),
     "hypotenuse": ("torch.hypot(1e30 * x, 1e30 * y)", (5, 7), (5, 7)),
     "complement of the error function": ("torch.erfc(3 * x) + torch.erfc(y)", (5, 7), (7,)),
     "distance": ("torch.dist(x, y)", (5, 7), (7,)),

@@ -33,8 +33,8 @@ class FuseElementwise(Pass):
 
     An elementwise op in front of a reduction joins it where the reduction reads each of its elements once: a sum of
     squares is one op. A window or a matmul reads elements again and again, so what is in front of it stays an op, and
-    so does a root or an exponential per row that is used in every column. What is behind a window's sums keeps their
-    shape, though its result be expanded.
+    so does a root or an exponential per row that is used in every column, with what is computed of it for each row.
+    What is behind a window's sums keeps their shape, though its result be expanded.
 
     What an elementwise op reads from its output becomes an input, inputs that nothing needs are dropped, and constant
     scalars are read directly.
@@ -87,15 +87,21 @@ def _pin_bundles(op: ir.Operation) -> Iterator[ir.Operation]:
 
 def _pin_repeated(op: ir.Operation) -> Iterator[ir.Operation]:
     """Gives every value that a fused consumer would compute more than once another use; bundles stay what they are."""
+    costly = set[ir.Value]()
     for consumer in ops_of(op, "linalg.generic"):
         inputs = list(consumer.operands)[: -len(consumer.results) or None]
-        maps = maps_of(consumer)
-        for value, map_ in zip(inputs, maps):
-            source = producer(unreshaped(value), "linalg.generic")  # MLIR fuses through reshapes as well
+        is_costly = any(inner.name.startswith(_COSTLY) for inner in ops_of(consumer))
+        # MLIR fuses through reshapes as well.
+        for value, map_ in zip(map(unreshaped, inputs), maps_of(consumer)):
+            source = producer(value, "linalg.generic")
             if source is None or not is_parallel(source):
                 continue
-            if BUNDLE in consumer.attributes or _is_repeated(source, consumer, map_):
-                yield _pin(unreshaped(value))
+            if BUNDLE in consumer.attributes or _is_repeated(value in costly, consumer, map_):
+                yield _pin(value)
+            elif value in costly:
+                is_costly = True
+        if is_costly:
+            costly.update(consumer.results)
 
 
 def _pin_reshaped_arguments(op: ir.Operation) -> Iterator[ir.Operation]:
@@ -139,14 +145,13 @@ def _is_window_or_behind(value: ir.Value) -> bool:
     return False
 
 
-def _is_repeated(source: ir.Operation, consumer: ir.Operation, read: ir.AffineMap) -> bool:
-    """Whether fusing computes an element of `source` more than once, and whether that matters."""
+def _is_repeated(is_costly: bool, consumer: ir.Operation, read: ir.AffineMap) -> bool:
+    """Whether fusing computes an element of a source more than once, and whether that matters."""
     if read.is_permutation:
         return False
     if not is_parallel(consumer):
         return True
-    costly = any(inner.name.startswith(_COSTLY) for inner in ops_of(source))
-    return costly and not _is_tail(consumer)
+    return is_costly and not _is_tail(consumer)
 
 
 def _is_tail(op: ir.Operation) -> bool:

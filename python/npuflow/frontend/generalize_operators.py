@@ -49,15 +49,15 @@ class GeneralizeOperators(Pass):
           ins(%x, %window : ...) outs(%f : ...) { arith.maximumf }
 
     Elementwise ops on whole tensors (`arith.addf %a, %b : tensor<8xf32>`) become linalg.generic as well, linalg.pack
-    and linalg.unpack reshapes and transpositions, and what an elementwise op writes to without reading it is an empty
-    tensor.
+    and linalg.unpack reshapes and transpositions, whole powers that are known (`math.fpowi`) products, and what an
+    elementwise op writes to without reading it is an empty tensor.
     """
 
     name = "npuflow-generalize-operators"
     group = "frontend"
 
     def run(self, op: ir.Operation, context: PassContext) -> None:
-        run_upstream(op, "convert-elementwise-to-linalg")
+        run_upstream(op, "convert-elementwise-to-linalg,math-expand-ops{ops=fpowi}")
         context.count("softmaxes decomposed", decompose_softmax(op))
         _lower_relayouts(op, context)
         _generalize_named(op, context)

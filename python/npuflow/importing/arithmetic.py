@@ -159,15 +159,23 @@ def _rest_of_number(x: float, y: Tensor) -> Tensor:
     return torch.remainder(torch.full((), x, dtype=torch.result_type(x, y)), y)
 
 
+# Powers that PyTorch computes so too.
+_ROOTS = {0.5: "sqrt", -0.5: "rsqrt"}
+
+
 def power(x: Any, by: Any) -> Any:  # noqa: ANN401  (as `divided_down`)
     """Whole numbers to the power of such: products of their squares, of one after the other of the exponent's bits.
 
-    What such a power is below zero, of -1 and 1 alone it is a whole number; PyTorch cuts the others off to zero.
+    What such a power is below zero, of -1 and 1 alone it is a whole number; PyTorch cuts the others off to zero. Roots
+    of floats are no powers.
     """
     torch = loaded_torch()
     kind = torch.result_type(x, by)
     if kind.is_floating_point or kind.is_complex:
         is_other = isinstance(x, torch.Tensor) and x.dtype != kind and not kind.is_complex
+        root = None if isinstance(by, torch.Tensor) or kind.is_complex else _ROOTS.get(by)
+        if root is not None:
+            return getattr(torch, root)(x.to(kind))
         return torch.pow(x.to(kind), by) if is_other else NotImplemented
     if not isinstance(by, torch.Tensor):
         return _whole_power(x.to(kind), by)

@@ -136,9 +136,9 @@ class GrowthOn:
         return seconds is not None and (most is None or against_more(seconds, len(made), len(others)) <= most)
 
     def _idles(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
-        """Whether a bundle has fewer tiles than there are cores, and one of its parts more, as what sums up all has."""
+        """Whether fewer cores have a bundle than one of its parts, as what sums up all has, and it is slower so."""
         cores = self.device.rows * self.device.columns
-        return _most_tiles(grown) < min(cores, max(map(_most_tiles, apart)))
+        return _most_tiles(grown) < min(cores, max(map(_most_tiles, apart))) and not self.pays([grown], apart)
 
     def _seconds(self, bundles: Sequence[Bundle], change: float) -> float | None:
         """How long bundles take one after the other; None where one fits no core."""
