@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from npuflow.simulate.channel_tasks import ChannelTask, FlatTransfer, tasks_of, unrolled
+from npuflow.simulate.channel_tasks import ChannelTask, FlatTransfer, steps_of, tasks_of
 from npuflow.simulate.home_ports import HomePort
 from npuflow.simulate.platform import Platform
 from npuflow.simulate.program import (
@@ -68,9 +68,9 @@ class _TakingTasks:
     found: TakenTasks = field(default_factory=TakenTasks)
 
     def take(self) -> None:
-        (body,) = [engine.body for engine in self.program.engines if engine.kind == "control"]
-        steps = list(unrolled(body))
-        tasks = {engine.name: list(tasks_of(engine)) for engine in self.users}
+        (control,) = [engine for engine in self.program.engines if engine.kind == "control"]
+        steps = steps_of(control)
+        tasks = {engine.name: tasks_of(engine) for engine in self.users}
         by_task = {task.waits.semaphore: name for name, own in tasks.items() for task in own}
         number: dict[str, int] = defaultdict(int)
         self.found.left.update({name: [] for name in tasks})
