@@ -422,6 +422,10 @@ def test_programs_of_phases_that_are_alike_are_made_once(monkeypatch: pytest.Mon
     narrow = [ways for _, ways in made if all(way.channels == 1 for way in ways)]
     assert len(made) == len(set(made))
     assert len(narrow) < len(wanted) / 2
+    # What is moved in place would be the same by more channels.
+    tried = [way for _, ways in made for way in ways]
+    assert any(not way.has_channels for way in tried)
+    assert all(way.channels == 1 for way in tried if not way.has_channels)
 
 
 def test_what_homes_cost_is_found_by_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:

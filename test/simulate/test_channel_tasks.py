@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from npuflow.simulate.channel_tasks import NotTaskByTaskError, tasks_of
+from npuflow.simulate.channel_tasks import NotTaskByTaskError, steps_of, tasks_of, unrolled
 from npuflow.simulate.program import (
     FlatAccess,
     FlatAcquire,
@@ -25,6 +25,13 @@ def channel(*body: FlatStep) -> FlatEngine:
 
 def send(*coefficients: int) -> FlatSend:
     return FlatSend("s", FlatAccess("x", (4,), (1,), 1, offset=FlatAffine(100, coefficients)))
+
+
+def test_an_engine_is_written_out_once() -> None:
+    engine = channel(FlatLoop(3, (TAKE, send(64), GIVE)))
+    assert steps_of(engine) == tuple(unrolled(engine.body))
+    assert steps_of(engine) is steps_of(engine)
+    assert tasks_of(engine) is tasks_of(engine)
 
 
 def test_transfers_know_where_they_read_in_every_turn() -> None:

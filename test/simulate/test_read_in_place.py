@@ -151,7 +151,8 @@ def test_results_are_not_read() -> None:
 
 
 def test_pieces_come_in_turn() -> None:
-    assert pieces_of_tiles(np.array([3, 3, 5, 5, 3, 3])) == TilePieces((3, 5), 2)
+    assert pieces_of_tiles(np.array([3, 3, 5, 5, 3, 3]), 1) == TilePieces((3, 5), 2)
+    assert pieces_of_tiles(np.array([3, 3, 5, 5, 3, 3]), 4) == TilePieces((3, 5), 8)
     for others in ([3, 3, 5, 3, 3, 5], [3, 3, -1, -1]):
         with pytest.raises(NotAtHomeError, match="in turn"):
-            pieces_of_tiles(np.array(others))
+            pieces_of_tiles(np.array(others), 1)

@@ -67,6 +67,11 @@ class TensorWay:
     spread: TensorSpread | None = None
     channels: int = 1
 
+    @property
+    def has_channels(self) -> bool:
+        """Whether it is moved by channels beside its slabs, and not in place by those that do so anyway."""
+        return self.brings is None and not (self.in_place and self.side is Side.IN)
+
 
 # One after the other.
 Ways: TypeAlias = tuple[TensorWay, ...]

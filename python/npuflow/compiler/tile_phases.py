@@ -193,16 +193,16 @@ class TilePhases(HomePhases):
             return AtHome(part.program)
         before, way = self.program_of(name, ways[:-1]), ways[-1]
         used = self.used.get((name, ways[:-1]), frozenset())
-        if way.brings is not None:
-            move = brought_in_place if way.brings else read_in_place
-            more = move(before.program, self.device, way.tensor)
-        elif way.in_place and way.side is Side.IN:
-            pieces = TilePieces(way.columns, way.piece_bytes)
-            more = in_place(before.program, self.device, way.tensor, pieces)
-        else:
+        if way.has_channels:
             slabs = self._slabs(part, before, way, used)
             used |= {(way.side, slab.column, number) for slab in slabs for number in slab.channels}
             more = at_home(before.program, self.device, [HomePort(way.tensor, slabs, way.piece_bytes)])
+        elif way.brings is None:
+            pieces = TilePieces(way.columns, way.piece_bytes)
+            more = in_place(before.program, self.device, way.tensor, pieces)
+        else:
+            move = brought_in_place if way.brings else read_in_place
+            more = move(before.program, self.device, way.tensor)
         moved = AtHome(more.program, _together(before.chains, more.chains))
         self._check_descriptors(part, moved.chains)
         self.used[name, ways] = used
@@ -236,7 +236,7 @@ class TilePhases(HomePhases):
 
     def _wider(self, name: str, ways: Ways, moved: AtHome) -> Ways:
         least, program = self.seconds_of(name, moved), self.parts[name].program
-        shared = [place for place, way in enumerate(ways) if len(users_of(program, way.tensor)) > 1]
+        shared = [n for n, way in enumerate(ways) if way.has_channels and len(users_of(program, way.tensor)) > 1]
         for place in shared:
             for count in _MORE_CHANNELS:
                 wider = (*ways[:place], replace(ways[place], channels=count), *ways[place + 1 :])

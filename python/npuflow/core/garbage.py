@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 # So many more objects than were freed before the youngest are looked at, and so many times before older ones are.
-_SELDOM = (100_000, 20, 20)
+_SELDOM = (1_000_000, 20, 20)
 
 
 @contextmanager

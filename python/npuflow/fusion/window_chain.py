@@ -53,6 +53,22 @@ class WindowChain:
         """Whether a sum of one of the ops begins with what another one of them makes, as a bias that is repeated."""
         return any(image.begun_by is not None for image in self.images)
 
+    @cached_property
+    def can_keep_rows(self) -> bool:
+        """Whether steps along the first axis can keep rows: where windows read one row after the other.
+
+        Nothing keeps rows of what sums begin with.
+        """
+        if self.begins_with_tensor:
+            return False
+        windows = [
+            window_along(image, read, self.axes[0].loops[number])
+            for number, image in enumerate(self.images)
+            for read in image.reads
+            if read.maker is not None
+        ]
+        return all(window.stride == 1 for window in windows) and any(window.extent > 1 for window in windows)
+
     @property
     def moved(self) -> int:
         """How many tensors are moved into and out of a core, whatever the tiles are: masks of some come to that."""
@@ -94,23 +110,6 @@ class TiledChain:
     steps: tuple[tuple[Steps, ...], ...]
     rows: int = 0
 
-    @property
-    def can_keep_rows(self) -> bool:
-        """Whether steps along the first axis can keep rows: where windows read one row after the other.
-
-        Nothing keeps rows of what sums begin with.
-        """
-        if self.chain.begins_with_tensor:
-            return False
-        windows = (
-            window_along(image, read, self.chain.axes[0].loops[number])
-            for number, image in enumerate(self.chain.images)
-            for read in image.reads
-            if read.maker is not None
-        )
-        found = [*windows]
-        return all(window.stride == 1 for window in found) and any(window.extent > 1 for window in found)
-
     def is_around(self, other: TiledChain) -> bool:
         """Whether another's tiles, and the rows of its steps, are nowhere larger than these."""
         return all(map(ge, (*self.tiles, self.rows), (*other.tiles, other.rows)))
@@ -118,7 +117,7 @@ class TiledChain:
     def in_steps(self, rows: int | None = None) -> Iterator[TiledChain]:
         """The same in steps of so many rows, or of any number that divides a tile's, the fewest steps first."""
         tile = self.tiles[0]
-        for step in range(tile // 2, 0, -1) if self.can_keep_rows else ():
+        for step in range(tile // 2, 0, -1) if self.chain.can_keep_rows else ():
             if tile % step == 0 and rows in (None, step):
                 yield replace(self, rows=step)
 

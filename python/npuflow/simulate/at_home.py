@@ -24,7 +24,7 @@ from itertools import cycle, zip_longest
 from typing import TypeAlias
 
 from npuflow.simulate.chains import chain_length, chain_move
-from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
+from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, steps_of, transfers
 from npuflow.simulate.home_chains import home_chain, task_chains
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain, HomePort, NearTensor
 from npuflow.simulate.home_tasks import NotAtHomeError, SlabTransfer, taken_tasks
@@ -247,7 +247,7 @@ class _Move:
         left = {stream: iter(self.parts[stream]) for stream in streams}
         found: list[FlatStep] = []
         before, after = list[FlatTransfer](), list[FlatTransfer]()
-        for step in unrolled(engine.body):
+        for step in steps_of(engine):
             if (
                 not isinstance(step, FlatTransfer)
                 or step.stream not in left

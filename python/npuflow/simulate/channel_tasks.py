@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import mul
 
+from npuflow.core.once_of_object import once_of_object
 from npuflow.simulate.program import (
     FlatAccess,
     FlatAcquire,
@@ -48,11 +49,16 @@ def transfers(body: tuple[FlatStep, ...]) -> Iterator[FlatTransfer]:
     yield from (step for step, _ in counted(body) if isinstance(step, FlatTransfer))
 
 
-def tasks_of(engine: FlatEngine) -> Iterator[ChannelTask]:
+@once_of_object
+def tasks_of(engine: FlatEngine) -> tuple[ChannelTask, ...]:
     """What a channel beside DRAM does, task by task."""
+    return tuple(_tasks(steps_of(engine)))
+
+
+def _tasks(steps: Iterable[FlatStep]) -> Iterator[ChannelTask]:
     waits: FlatAcquire | None = None
     moves: list[FlatTransfer] = []
-    for step in unrolled(engine.body):
+    for step in steps:
         if isinstance(step, FlatAcquire) and waits is None:
             waits, moves = step, []
         elif isinstance(step, FlatTransfer) and waits is not None:
@@ -62,6 +68,12 @@ def tasks_of(engine: FlatEngine) -> Iterator[ChannelTask]:
             waits = None
         else:
             raise NotTaskByTaskError("its channel works in another way than task by task")
+
+
+@once_of_object
+def steps_of(engine: FlatEngine) -> tuple[FlatStep, ...]:
+    """Every step of an engine as often as it is done: one is asked for each way in which a tensor may be moved."""
+    return tuple(unrolled(engine.body))
 
 
 def unrolled(body: tuple[FlatStep, ...]) -> Iterator[FlatStep]:

@@ -5,11 +5,11 @@ Programs that come of one another, as one phase with something ahead and without
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from npuflow import _native
+from npuflow.core.once_of_object import once_of_object
 from npuflow.errors import InputError, with_hint
 from npuflow.simulate.program import (
     FlatAccess,
@@ -51,21 +51,9 @@ class EngineCode:
     problems: tuple[str, ...]
 
 
+@once_of_object
 def code_of(engine: FlatEngine) -> EngineCode:
     """The code of an engine; raises InputError where a number is none."""
-    known = _known.get(id(engine))
-    if known is None:
-        known = _made(engine)
-        _known[id(engine)] = known
-        weakref.finalize(engine, _known.pop, id(engine), None)  # None: threads may have made it at once
-    return known
-
-
-# By the object: equal ones take longer to be compared than to be encoded.
-_known: dict[int, EngineCode] = {}
-
-
-def _made(engine: FlatEngine) -> EngineCode:
     coder = _Coder(engine)
     try:
         coder.run()

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from npuflow.simulate.channel_tasks import ChannelTask, FlatTransfer, tasks_of, unrolled
+from npuflow.core.once_of_object import once_of_object
+from npuflow.simulate.channel_tasks import ChannelTask, FlatTransfer, steps_of, tasks_of
 from npuflow.simulate.home_ports import HomePort
 from npuflow.simulate.platform import Platform
 from npuflow.simulate.program import (
@@ -68,26 +69,21 @@ class _TakingTasks:
     found: TakenTasks = field(default_factory=TakenTasks)
 
     def take(self) -> None:
-        (body,) = [engine.body for engine in self.program.engines if engine.kind == "control"]
-        steps = list(unrolled(body))
-        tasks = {engine.name: list(tasks_of(engine)) for engine in self.users}
+        (control,) = [engine for engine in self.program.engines if engine.kind == "control"]
+        tasks = {engine.name: tasks_of(engine) for engine in self.users}
         by_task = {task.waits.semaphore: name for name, own in tasks.items() for task in own}
         number: dict[str, int] = defaultdict(int)
         self.found.left.update({name: [] for name in tasks})
-        position = 0
-        while position < len(steps):
-            three = steps[position : position + 3]
-            user = by_task.get(handed_to(three))
+        for semaphore, steps in _handed_out(control):
+            user = by_task.get(semaphore)
             if user is None:
-                self.found.control.append(steps[position])
-                position += 1
+                self.found.control.extend(steps)
                 continue
             task = tasks[user][number[user]]
             number[user] += 1
-            position += 3
-            if not self._takes(user, task, three):
+            if not self._takes(user, task, steps):
                 self.found.left[user] += task.steps
-                self.found.control.extend(three)
+                self.found.control.extend(steps)
         if any(number[name] != len(own) for name, own in tasks.items()):
             raise NotAtHomeError("its tasks are handed out in another way than one by one")
 
@@ -129,6 +125,18 @@ def _parts_of(access: FlatAccess, piece_bytes: int, dealt_to: int) -> tuple[Slab
     if parts is None:
         raise NotAtHomeError("it goes through pieces of slabs in another way than along one dimension")
     return tuple(parts)
+
+
+@once_of_object
+def _handed_out(control: FlatEngine) -> tuple[tuple[str, tuple[FlatStep, ...]], ...]:
+    """The control processor's steps, together where they hand out a task by a semaphore."""
+    found, steps, position = list[tuple[str, tuple[FlatStep, ...]]](), steps_of(control), 0
+    while position < len(steps):
+        semaphore = handed_to(steps[position : position + 3])
+        count = 3 if semaphore else 1
+        found.append((semaphore, steps[position : position + count]))
+        position += count
+    return tuple(found)
 
 
 def handed_to(steps: Sequence[FlatStep]) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import prod
 
@@ -20,11 +20,11 @@ import numpy as np
 
 from npuflow.simulate.at_home import AtHome, users_of, with_home
 from npuflow.simulate.chains import chain_length, chain_move
-from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, transfers, unrolled
+from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, steps_of, transfers
 from npuflow.simulate.home_chains import whole_chains
 from npuflow.simulate.home_ports import HomeChain
 from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks
-from npuflow.simulate.places import access_of, bytes_of, existing, in_pattern, irregular_dimension, places_of
+from npuflow.simulate.places import access_of, existing, existing_places, in_pattern, irregular_dimension, places_of
 from npuflow.simulate.program import (
     FlatAccess,
     FlatAcquire,
@@ -90,7 +90,7 @@ class _InPlace(TensorInTiles):
             parts = self.taken.parts.get(stream.name, [])
             if not any(part is not None for part in parts):
                 continue
-            sent = [step for step in unrolled(self.engines[stream.sender].body) if isinstance(step, FlatSend)]
+            sent = [step for step in steps_of(self.engines[stream.sender]) if isinstance(step, FlatSend)]
             ends = [part[0].transfer.access for part in parts if part is not None]
             if len(ends) < len(parts) or any(step.stream != stream.name for step in sent) or len(sent) != len(ends):
                 raise NotAtHomeError("what collects it sends other things as well")
@@ -100,11 +100,11 @@ class _InPlace(TensorInTiles):
     @cached_property
     def pieces(self) -> TilePieces:
         """Raises NotAtHomeError where a tile's parts aren't pieces that come in turn."""
-        maker = np.full(self.size, -1)
-        for name, blocks in self.collected.items():
+        collected, maker = self.collected, np.full(self.size // self.element_bytes, -1)
+        for name, blocks in collected.items():
             for block in blocks:
-                maker[bytes_of(block.tensor)] = self.column(name)
-        return pieces_of_tiles(maker)
+                maker[existing_places(block.tensor)] = self.column(name)
+        return pieces_of_tiles(maker, self.element_bytes)
 
     # The program
 
@@ -144,12 +144,12 @@ class _InPlace(TensorInTiles):
         self, writer: FlatEngine, blocks: Sequence[_Collected], pieces: TilePieces
     ) -> list[tuple[FlatSend, _CoreWay | None]]:
         """What cores send to a channel, as many transfers for each block, each with its way into the tensor."""
-        received = [step for step in unrolled(writer.body) if isinstance(step, FlatReceive)]
+        received = [step for step in steps_of(writer) if isinstance(step, FlatReceive)]
         each, rest = divmod(len(received), len(blocks))
         if rest or len({(step.stream, step.access.buffer) for step in received}) > 1:
             raise NotAtHomeError("what collects it receives other things as well")
         stream = received[0].stream
-        sends = [s for s in unrolled(self.senders[stream].body) if isinstance(s, FlatSend) and s.stream == stream]
+        sends = [s for s in steps_of(self.senders[stream]) if isinstance(s, FlatSend) and s.stream == stream]
         if len(sends) != len(received):
             raise NotAtHomeError("cores send it in other transfers than arrive")
         pairs = enumerate(zip(sends, received))
@@ -160,26 +160,18 @@ class _InPlace(TensorInTiles):
 
         What is a whole turn of pieces further in the tensor is so in each slab: such transfers are looked at once.
         """
-        sent, received, tensor = send.access, receive.access, block.tensor
+        sent, received = send.access, receive.access
         if sent.limits or received.limits:
             raise NotAtHomeError("cores send it without what is beyond its edges")
         turn = pieces.piece_bytes // received.element_bytes * len(pieces.columns)
-        turns, rest = divmod(tensor.offset.constant, turn)
-        first = replace(tensor, offset=FlatAffine(rest))
-        found = _both_ends(_Ends.of(sent, received, _Collected(block.buffer, first), pieces, self.most_dims))
+        begin = block.tensor.offset.constant // turn * turn
+        found = _both_ends(_Ends.of(sent, received, block, begin, pieces, self.most_dims))
         if found is None:
             return None
         own, there = found
-        offset = FlatAffine(there.offset.constant + turns * turn)
-        read = replace(sent, sizes=own.sizes, strides=own.strides, offset=own.offset)
-        written = replace(
-            received,
-            buffer=self.tensor,
-            slot=FlatAffine(),
-            sizes=there.sizes,
-            strides=there.strides,
-            offset=offset,
-        )
+        offset = FlatAffine(begin + there.offset.constant)
+        read = sent.going(own.sizes, own.strides, own.offset, ())
+        written = FlatAccess(self.tensor, there.sizes, there.strides, received.element_bytes, offset)
         return _CoreWay(FlatSend(send.stream, read, send.name), FlatReceive(receive.stream, written, receive.name))
 
     def _sent(self, ways: Sequence[tuple[FlatSend, _CoreWay | None]]) -> dict[str, list[FlatStep]]:
@@ -198,7 +190,7 @@ class _InPlace(TensorInTiles):
         following = (None if way is None else way.sent for _, way in ways)
         steps = [
             next(following) if isinstance(step, FlatSend) and step.stream == stream else step
-            for step in unrolled(sender.body)
+            for step in steps_of(sender)
         ]
         return {sender.name: [step for step in steps if step is not None]}
 
@@ -212,20 +204,26 @@ class _InPlace(TensorInTiles):
 
 @dataclass(frozen=True)
 class _Ends:
-    """Both ends of a transfer from a core into a block; those of equal `patterns` lie alike, whatever they are of."""
+    """Both ends of a transfer from a core into a block; those of equal `patterns` lie alike, whatever they are of.
+
+    In the tensor that is from `begin` on.
+    """
 
     patterns: tuple[object, ...]
     sent: FlatAccess = field(compare=False)
     received: FlatAccess = field(compare=False)
     block: _Collected = field(compare=False)
+    begin: int = field(compare=False)
     pieces: TilePieces
     most_dims: int
 
     @staticmethod
-    def of(sent: FlatAccess, received: FlatAccess, block: _Collected, pieces: TilePieces, most_dims: int) -> _Ends:
-        accesses = sent, received, block.buffer, block.tensor
-        patterns = ((one.element_bytes, one.sizes, one.strides, one.offset, one.limits) for one in accesses)
-        return _Ends(tuple(patterns), sent, received, block, pieces, most_dims)
+    def of(
+        sent: FlatAccess, received: FlatAccess, block: _Collected, begin: int, pieces: TilePieces, most_dims: int
+    ) -> _Ends:
+        ends = (sent, 0), (received, 0), (block.buffer, 0), (block.tensor, begin)
+        patterns = ((a.element_bytes, a.sizes, a.strides, a.offset.constant - first, a.limits) for a, first in ends)
+        return _Ends(tuple(patterns), sent, received, block, begin, pieces, most_dims)
 
 
 # A program moves one tensor after the other, in several orders: most of what a tensor's transfers are is asked again.
@@ -237,7 +235,7 @@ def _both_ends(ends: _Ends) -> tuple[FlatAccess, FlatAccess] | None:
     if len(first) != prod(block.tensor.sizes) or inside.max() > first.max():
         raise NotAtHomeError("its blocks are sent on in another order than they are collected in")
     at, stands = np.full(int(first.max()) + 1, -1), np.zeros(int(first.max()) + 1, bool)
-    at[first], stands[first] = places_of(block.tensor), existing(block.tensor)
+    at[first], stands[first] = places_of(block.tensor) - ends.begin, existing(block.tensor)
     places = in_pattern(at[inside].reshape(received.sizes), ends.most_dims)
     if places is None:
         raise NotAtHomeError("what a core makes of it lies in no pattern")

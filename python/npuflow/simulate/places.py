@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from functools import lru_cache
 from math import prod
 from typing import TypeAlias
 
@@ -20,18 +19,26 @@ def places_of(access: FlatAccess) -> Places:
     return access.offset.constant + _walked(access.sizes, access.strides)
 
 
-def _walked(sizes: Sequence[int], strides: Sequence[int]) -> Places:
+# Most of a tensor's transfers differ in where they begin alone.
+@lru_cache(maxsize=64)
+def _walked(sizes: tuple[int, ...], strides: tuple[int, ...]) -> Places:
     """How far each index of some dimensions is, in order."""
     found = np.zeros(1, np.int64)
     for size, stride in zip(sizes, strides):
         found = (found[:, None] + np.arange(size) * stride).reshape(-1)
+    found.flags.writeable = False
     return found
+
+
+def existing_places(access: FlatAccess) -> Places:
+    """The same of those that its limits leave."""
+    return places_of(access)[existing(access)] if access.limits else places_of(access)
 
 
 def bytes_of(access: FlatAccess) -> Places:
     """The bytes of what exists of what an access goes through."""
-    size, places = access.element_bytes, places_of(access)[existing(access)]
-    return (places[:, None] * size + np.arange(size)).reshape(-1)
+    size = access.element_bytes
+    return (existing_places(access)[:, None] * size + np.arange(size)).reshape(-1)
 
 
 def existing(access: FlatAccess) -> npt.NDArray[np.bool_]:
@@ -45,7 +52,7 @@ def existing(access: FlatAccess) -> npt.NDArray[np.bool_]:
 def access_of(access: FlatAccess, places: Places) -> FlatAccess:
     """The same of other places, which go on by the same step along each dimension."""
     offset = FlatAffine(int(places.reshape(-1)[0]))
-    return replace(access, sizes=places.shape, strides=_steps(places), offset=offset)
+    return access.going(places.shape, _steps(places), offset, access.limits)
 
 
 def in_pattern(places: Places, most_dims: int) -> Places | None:

@@ -141,6 +141,13 @@ class FlatAccess:
     outside: Outside = Outside.SKIP
     run_overhead_bytes: float = 0.0
 
+    def going(
+        self, sizes: tuple[int, ...], strides: tuple[int, ...], offset: FlatAffine, limits: tuple[FlatLimit, ...]
+    ) -> FlatAccess:
+        """The same of other elements: what there are many of takes too long with `replace`."""
+        what = self.slot, limits, self.outside, self.run_overhead_bytes
+        return FlatAccess(self.buffer, sizes, strides, self.element_bytes, offset, *what)
+
     @property
     def bytes(self) -> int:
         """What travels if no limit cuts anything off."""

@@ -23,12 +23,20 @@ from functools import cached_property
 import numpy as np
 
 from npuflow.simulate.at_home import AtHome, behind_launch, users_of, with_home
-from npuflow.simulate.channel_tasks import NotTaskByTaskError, transfers, unrolled
+from npuflow.simulate.channel_tasks import NotTaskByTaskError, steps_of, transfers
 from npuflow.simulate.hand_overs import HandOver, hand_overs
 from npuflow.simulate.home_chains import whole_chains
 from npuflow.simulate.home_ports import HOME_LEVEL, HomeChain
 from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks
-from npuflow.simulate.places import Places, access_of, bytes_of, existing, in_pattern, irregular_dimension, places_of
+from npuflow.simulate.places import (
+    Places,
+    access_of,
+    existing,
+    existing_places,
+    in_pattern,
+    irregular_dimension,
+    places_of,
+)
 from npuflow.simulate.program import (
     FlatAccess,
     FlatAcquire,
@@ -106,7 +114,7 @@ class _ReadInPlace(TensorInTiles):
                 raise NotAtHomeError("several tiles get the same of it")
             received = [
                 step
-                for step in unrolled(self.engines[stream.receivers[0]].body)
+                for step in steps_of(self.engines[stream.receivers[0]])
                 if isinstance(step, FlatReceive) and step.stream == stream.name
             ]
             if len(received) != len(parts):
@@ -143,17 +151,17 @@ class _ReadInPlace(TensorInTiles):
     @cached_property
     def pieces(self) -> TilePieces:
         """Raises NotAtHomeError where a tile's parts aren't pieces that come in turn."""
-        maker = np.full(self.size, -1)
+        maker = np.full(self.size // self.element_bytes, -1)
         for name, accesses in self.sent.items():
             column = self.column(name)
             for access in filter(None, accesses):
-                own = bytes_of(access)
+                own = existing_places(access)
                 if ((maker[own] != -1) & (maker[own] != column)).any():
                     raise NotAtHomeError("several tiles get the same of it")
                 maker[own] = column
         if not self.filled:
             raise NotAtHomeError("no tile has a buffer for it")
-        return pieces_of_tiles(maker)
+        return pieces_of_tiles(maker, self.element_bytes)
 
     # The programs
 
@@ -179,8 +187,8 @@ class _ReadInPlace(TensorInTiles):
     def brought(self) -> AtHome:
         """All is moved as before, to where it stays and from there."""
         home, bodies, chains = home_of(self.tensor), dict[str, Sequence[FlatStep]](), list[HomeChain]()
-        sent = np.concatenate([bytes_of(access) for own in self.sent.values() for access in filter(None, own)])
-        if len(sent) > self.size:
+        sent = sum(len(existing_places(access)) for own in self.sent.values() for access in filter(None, own))
+        if sent * self.element_bytes > self.size:
             raise NotAtHomeError("it comes several times")
         for name in self.sent:
             bodies[name] = self._received(name, home)
@@ -229,7 +237,7 @@ class _ReadInPlace(TensorInTiles):
         counts: dict[str, int] = defaultdict(int)
         now: dict[str, int] = {}
         found: list[FlatStep] = []
-        for step in unrolled(engine.body):
+        for step in steps_of(engine):
             if isinstance(step, FlatAcquire) and step.semaphore in owner:
                 now[owner[step.semaphore]] = counts[step.semaphore]
                 counts[step.semaphore] += step.count

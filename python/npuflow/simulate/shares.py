@@ -35,7 +35,7 @@ def part_of(access: FlatAccess, share: Share) -> FlatAccess | None:
     if found is None:
         return None
     offset = FlatAffine(access.offset.constant + found.offset.constant, access.offset.coefficients)
-    return replace(access, sizes=found.sizes, strides=found.strides, offset=offset, limits=found.limits)
+    return access.going(found.sizes, found.strides, offset, found.limits)
 
 
 # Wherever it begins: a tensor's transfers are asked about in one program after the other, and most are alike.
@@ -60,15 +60,15 @@ def every(access: FlatAccess, dimension: int, first: int, step: int) -> FlatAcce
     """Every `step`th index of a dimension from `first` on."""
     size, stride = access.sizes[dimension], access.strides[dimension]
     begin = (*(0,) * dimension, first)
-    return replace(
-        access,
-        offset=replace(access.offset, constant=access.offset.constant + first * stride),
-        sizes=_with(access.sizes, dimension, -(-(size - first) // step)),
-        strides=_with(access.strides, dimension, stride * step),
-        limits=tuple(
-            replace(moved, coefficients=_with(moved.coefficients, dimension, moved.coefficients[dimension] * step))
-            for moved in (moved_limit(limit, begin) for limit in access.limits)
-        ),
+    limits = (
+        replace(moved, coefficients=_with(moved.coefficients, dimension, moved.coefficients[dimension] * step))
+        for moved in (moved_limit(limit, begin) for limit in access.limits)
+    )
+    return access.going(
+        _with(access.sizes, dimension, -(-(size - first) // step)),
+        _with(access.strides, dimension, stride * step),
+        FlatAffine(access.offset.constant + first * stride, access.offset.coefficients),
+        tuple(limits),
     )
 
 
@@ -78,11 +78,11 @@ def split(access: FlatAccess, dimension: int, length: int) -> FlatAccess | None:
         return None
     size, stride = access.sizes[dimension], access.strides[dimension]
     limits = (replace(limit, coefficients=_with(limit.coefficients, dimension, 0, 0)) for limit in access.limits)
-    return replace(
-        access,
-        sizes=_with(access.sizes, dimension, size // length, length),
-        strides=_with(access.strides, dimension, stride * length, stride),
-        limits=tuple(limits),
+    return access.going(
+        _with(access.sizes, dimension, size // length, length),
+        _with(access.strides, dimension, stride * length, stride),
+        access.offset,
+        tuple(limits),
     )
 
 

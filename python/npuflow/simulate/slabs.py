@@ -167,7 +167,7 @@ class _SlabPiece:
 
     def of(self, access: FlatAccess) -> FlatAccess:
         limits = tuple(moved_limit(limit, self.first) for limit in access.limits)
-        return replace(access, offset=FlatAffine(self.offset), sizes=self.sizes, limits=limits)
+        return access.going(self.sizes, access.strides, FlatAffine(self.offset), limits)
 
 
 def _pieces(layout: _DividedAccess, offset: int, dimension: int) -> list[_SlabPiece]:

@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from npuflow.simulate.at_home import users_of
 from npuflow.simulate.channel_tasks import FlatTransfer, transfers
 from npuflow.simulate.home_ports import HOME_LEVEL, HomePort, SlabPort
-from npuflow.simulate.home_tasks import TakenTasks, taken_tasks
+from npuflow.simulate.home_tasks import NotAtHomeError, TakenTasks, taken_tasks
 from npuflow.simulate.places import Places
 from npuflow.simulate.program import FlatEngine, Program
 from npuflow.simulate.tile_pieces import TilePieces
@@ -32,6 +33,13 @@ class TensorInTiles:
     @cached_property
     def size(self) -> int:
         return next(memory.bytes for memory in self.program.memories if memory.name == self.tensor)
+
+    @cached_property
+    def element_bytes(self) -> int:
+        sizes = {one.access.element_bytes for one in self.own_transfers(users_of(self.program, self.tensor))}
+        if len(sizes) > 1:
+            raise NotAtHomeError("it is moved as elements of several sizes")
+        return sizes.pop()
 
     def own_transfers(self, users: Sequence[FlatEngine]) -> list[FlatTransfer]:
         """What engines move of the tensor itself."""

@@ -18,12 +18,12 @@ class TilePieces:
     piece_bytes: int
 
 
-def pieces_of_tiles(columns: Places) -> TilePieces:
-    """By the column that has each byte, -1 for none; raises NotAtHomeError where these aren't pieces in turn."""
+def pieces_of_tiles(columns: Places, element_bytes: int) -> TilePieces:
+    """By the column that has each element, -1 for none; raises NotAtHomeError where these aren't pieces in turn."""
     changes = np.flatnonzero(np.diff(columns)) + 1
     piece = int(changes[0]) if len(changes) else len(columns)
     turn = tuple(dict.fromkeys(columns[::piece].tolist()))
     dealt = np.repeat(np.resize(turn, -(-len(columns) // piece)), piece)[: len(columns)]
     if -1 in turn or not np.array_equal(dealt, columns):
         raise NotAtHomeError("tiles have other parts of it than pieces in turn")
-    return TilePieces(turn, piece)
+    return TilePieces(turn, piece * element_bytes)

@@ -1,0 +1,28 @@
+"""What is found of an object once, and kept as long as the object is there.
+
+By the object itself: things that are large take longer to be hashed and compared than to be looked at again.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+Thing = TypeVar("Thing")
+Found = TypeVar("Found")
+
+
+def once_of_object(find: Callable[[Thing], Found]) -> Callable[[Thing], Found]:
+    """A function of an object that never changes, which does its work once for each."""
+    known: dict[int, Found] = {}
+
+    @wraps(find)
+    def answer(thing: Thing) -> Found:
+        if id(thing) not in known:
+            known[id(thing)] = find(thing)
+            weakref.finalize(thing, known.pop, id(thing), None)  # None: threads may have found it at once
+        return known[id(thing)]
+
+    return answer
