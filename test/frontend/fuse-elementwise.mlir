@@ -266,3 +266,67 @@ func.func @of_roots(%x: tensor<8x4xf32>, %v: tensor<8xf32>, %w: tensor<8xf32>) -
   } -> tensor<8x4xf32>
   return %y : tensor<8x4xf32>
 }
+
+// What is shifted is shifted by each who reads it, a sum of squares as well; behind a sum it stays one tail.
+// CHECK-LABEL: func.func @shifted
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<8x4xf32>, %[[M:[^:]*]]: tensor<8xf32>
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%[[X]], %[[M]] :
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      arith.subf
+// CHECK-NEXT:      arith.mulf
+// CHECK-NEXT:      arith.addf
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%[[X]], %[[M]]
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      arith.subf
+// CHECK-NEXT:      arith.mulf
+// CHECK-LABEL: func.func @behind_a_sum
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]}
+// CHECK:         %[[T:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]}
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      arith.addf
+// CHECK-NEXT:      linalg.yield
+// CHECK-COUNT-2: ins(%[[T]]
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func @shifted(%x: tensor<8x4xf32>, %m: tensor<8xf32>, %f: tensor<8xf32>) -> (tensor<8xf32>, tensor<8x4xf32>) {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %s = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : tensor<8x4xf32>, tensor<8xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %mean: f32, %out: f32):
+    %1 = arith.subf %in, %mean : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x4xf32>
+  %q = linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%s : tensor<8x4xf32>) outs(%f : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.mulf %in, %in : f32
+    %2 = arith.addf %1, %out : f32
+    linalg.yield %2 : f32
+  } -> tensor<8xf32>
+  %y = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %q : tensor<8x4xf32>, tensor<8xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %scale: f32, %out: f32):
+    %1 = arith.mulf %in, %scale : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x4xf32>
+  return %q, %y : tensor<8xf32>, tensor<8x4xf32>
+}
+
+func.func @behind_a_sum(%x: tensor<8x4x6xf32>, %b: tensor<8xf32>, %f: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel", "reduction"]} ins(%x : tensor<8x4x6xf32>) outs(%f : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %in, %out : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x4xf32>
+  %e = tensor.empty() : tensor<8x4xf32>
+  %s = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%r, %b : tensor<8x4xf32>, tensor<8xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%in: f32, %bias: f32, %out: f32):
+    %1 = arith.addf %in, %bias : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x4xf32>
+  %y = linalg.exp ins(%s : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %z = linalg.tanh ins(%s : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %y, %z : tensor<8x4xf32>, tensor<8x4xf32>
+}

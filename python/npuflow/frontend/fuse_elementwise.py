@@ -34,6 +34,7 @@ class FuseElementwise(Pass):
     An elementwise op in front of a reduction joins it where the reduction reads each of its elements once: a sum of
     squares is one op. A window or a matmul reads elements again and again, so what is in front of it stays an op, and
     so does a root or an exponential per row that is used in every column, with what is computed of it for each row.
+    What is shifted by a number of each row is shifted by each who reads it, as by a norm's squares and its scaling.
     What is behind a window's sums keeps their shape, though its result be expanded.
 
     What an elementwise op reads from its output becomes an input, inputs that nothing needs are dropped, and constant

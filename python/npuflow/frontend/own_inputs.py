@@ -19,16 +19,19 @@ from npuflow.core.copies import remade
 from npuflow.core.passes import ops_of
 from npuflow.ops.contraction import BUNDLE, COSTLY, is_elementwise, is_parallel, only_moves, producer, users
 from npuflow.ops.linear import input_count, maps_of
+from npuflow.ops.products import match_products
+from npuflow.ops.reshapes import unreshaped
 
 _EXPAND = "tensor.expand_shape"
+_OF_SHIFTS = {"arith.addf", "arith.extf", "arith.subf", "linalg.yield"}
 
 
 def repeat_for_each(op: ir.Operation) -> int:
-    """Repeats a tensor anew for each elementwise op that reads it, so that it can do so itself; returns how often."""
+    """Repeats or shifts a tensor anew for each op that can do so itself as it reads it; returns how often."""
     made = 0
-    for repeat in ops_of(op, "linalg.generic"):
-        if BUNDLE not in repeat.attributes and is_elementwise(repeat) and only_moves(repeat) and _is_of_less(repeat):
-            made += _copied_for_each(repeat)
+    for source in ops_of(op, "linalg.generic"):
+        if (only_moves(source) and _is_of_less(source)) or _is_shift(source):
+            made += _copied_for_each(source)
     return made
 
 
@@ -40,11 +43,29 @@ def _copied_for_each(op: ir.Operation) -> int:
             made += _copied_for_each(expand)
     for use in list(op.results[0].uses)[1:]:
         user = use.owner.operation
-        if user.name == _EXPAND or is_parallel(user):
+        if user.name == _EXPAND or is_parallel(user) or _sums_once(user, use.operand_number):
             with at(op, after=True):
                 user.operands[use.operand_number] = op.clone().operation.results[0]
             made += 1
     return made
+
+
+def _sums_once(op: ir.Operation, number: int) -> bool:
+    """Whether an op sums up what it makes of each element of an operand alone, as of a norm's squares."""
+    is_sum = op.name == "linalg.generic" and number < input_count(op) and match_products(op) is None
+    return is_sum and maps_of(op)[number].is_permutation
+
+
+def _is_shift(op: ir.Operation) -> bool:
+    """Whether an op adds a number of each row, or the like, to what nobody has just summed up: a sum has one tail."""
+    if not _is_plain_op(op) or not {inner.name for inner in ops_of(op)} <= _OF_SHIFTS:
+        return False
+    inputs = list(zip(list(op.operands)[: input_count(op)], maps_of(op)))
+    whole = [value for value, map_ in inputs if map_.is_permutation]
+    if len(whole) != 1 or len(inputs) == 1 or tensor_bytes(whole[0]) > tensor_bytes(op.results[0]):
+        return False
+    source = producer(unreshaped(whole[0]), "linalg.generic")
+    return source is None or is_parallel(source)
 
 
 def slice_inputs(op: ir.Operation) -> int:
@@ -61,12 +82,14 @@ def slice_inputs(op: ir.Operation) -> int:
 
 def _is_of_less(op: ir.Operation) -> bool:
     """Whether an op computes its result at little cost, of fewer bytes."""
+    is_cheap = _is_plain_op(op) and not any(inner.name.startswith(COSTLY) for inner in ops_of(op))
+    return is_cheap and _bytes_read(op) < tensor_bytes(op.results[0])
+
+
+def _is_plain_op(op: ir.Operation) -> bool:
+    """Whether an elementwise op, in no bundle, reads what follows its loops, or some of them."""
     is_plain = BUNDLE not in op.attributes and is_static(op) and is_elementwise(op)
-    if not is_plain or not all(map_.is_projected_permutation for map_ in maps_of(op)):
-        return False
-    return _bytes_read(op) < tensor_bytes(op.results[0]) and not any(
-        inner.name.startswith(COSTLY) for inner in ops_of(op)
-    )
+    return is_plain and all(map_.is_projected_permutation for map_ in maps_of(op))
 
 
 def _is_plain(cut: ir.Operation) -> bool:
