@@ -64,8 +64,8 @@ def _is_shift(op: ir.Operation) -> bool:
     whole = [value for value, map_ in inputs if map_.is_permutation]
     if len(whole) != 1 or len(inputs) == 1 or tensor_bytes(whole[0]) > tensor_bytes(op.results[0]):
         return False
-    source = producer(unreshaped(whole[0]), "linalg.generic")
-    return source is None or is_parallel(source)
+    source = producer(unreshaped(whole[0]))
+    return source is None or not source.name.startswith("linalg.") or is_elementwise(source)
 
 
 def slice_inputs(op: ir.Operation) -> int:

@@ -25,7 +25,10 @@ class Growth(Protocol):
         """Whether a tile of a bundle fits a core."""
 
     def weighs(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
-        """Whether only its time tells if a bundle pays in place of two: what is around products may be done again."""
+        """Whether only its time tells if a bundle with one op more, the first of two, pays in place of both.
+
+        What is around products may be done again for their tiles.
+        """
 
     def pays(self, made: Sequence[Bundle], others: Sequence[Bundle]) -> bool:
         """Whether bundles, one after the other, take no longer than others that do the same."""

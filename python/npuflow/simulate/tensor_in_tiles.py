@@ -37,8 +37,8 @@ class TensorInTiles:
     @cached_property
     def element_bytes(self) -> int:
         sizes = {one.access.element_bytes for one in self.own_transfers(users_of(self.program, self.tensor))}
-        if len(sizes) > 1:
-            raise NotAtHomeError("it is moved as elements of several sizes")
+        if len(sizes) != 1:
+            raise NotAtHomeError("it isn't moved as elements of one size")
         return sizes.pop()
 
     def own_transfers(self, users: Sequence[FlatEngine]) -> list[FlatTransfer]:

@@ -33,6 +33,9 @@ from npuflow.target.planned import goes_around_l2
 # Strategies that are looked at for one whose program fits: those that are alike in their costs are so in their loops.
 _MOST_STRATEGIES = 256
 
+# What a part costs beside its time, in locks and slots, say, isn't estimated: it has to save as much.
+_FAR_LESS = 0.5
+
 
 @dataclass(frozen=True)
 class MappedGroup:
@@ -136,9 +139,16 @@ class GrowthOn:
         return seconds is not None and (most is None or against_more(seconds, len(made), len(others)) <= most)
 
     def _idles(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
-        """Whether fewer cores have a bundle than one of its parts, as what sums up all has, and it is slower so."""
-        cores = self.device.rows * self.device.columns
-        return _most_tiles(grown) < min(cores, max(map(_most_tiles, apart))) and not self.pays([grown], apart)
+        """Whether cores have nothing to do where sums are summed up further that have tiles for them: far slower so.
+
+        A norm or a softmax of few rows stays one.
+        """
+        sums, cores = apart[0], self.device.rows * self.device.columns
+        if all(map(is_parallel, sums.ops)) or _most_tiles(grown) >= min(cores, _most_tiles(sums)):
+            return False
+        change = change_among(grown.ops, self.device)
+        seconds, others = self._seconds([grown], change), self._seconds(apart, change)
+        return seconds is None or (others is not None and others < seconds * _FAR_LESS)
 
     def _seconds(self, bundles: Sequence[Bundle], change: float) -> float | None:
         """How long bundles take one after the other; None where one fits no core."""
