@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from math import prod
 
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
@@ -47,6 +48,11 @@ class Bundle:
     @property
     def root(self) -> ir.Operation:
         return self.ops[-1]
+
+    @property
+    def most_tiles(self) -> int:
+        """As many as there are points of the space."""
+        return prod(self.sizes[: self.space])
 
     def maps(self, index: int) -> list[tuple[Linear, ...]]:
         """For each operand of an op, its dimensions as sums of the bundle's loops."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import Protocol
 
 from npuflow.bindings import ir
@@ -130,13 +129,13 @@ def _narrows(bundle: Bundle, grown: Bundle, candidate: ir.Operation) -> bool:
 
     One whose own loops stay in the space costs none: what is done once per row, between a row's sum and its scaling.
     """
-    spaces = [prod(each.sizes[: each.space]) for each in (bundle, grown)]
-    return is_parallel(candidate) and spaces[1] < spaces[0] and bool(grown.inner(grown.ops.index(candidate)))
+    is_smaller = grown.most_tiles < bundle.most_tiles
+    return is_parallel(candidate) and is_smaller and bool(grown.inner(grown.ops.index(candidate)))
 
 
 def _loses_cores(bundle: Bundle, grown: Bundle) -> bool:
     """Whether sums of products are left with fewer tiles, as where a pool has rows and a product lines of pixels."""
-    is_smaller = prod(grown.sizes[: grown.space]) < prod(bundle.sizes[: bundle.space])
+    is_smaller = grown.most_tiles < bundle.most_tiles
     return is_smaller and any(match_products(op) is not None for op in grown.ops)
 
 

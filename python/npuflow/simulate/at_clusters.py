@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from npuflow.simulate.at_home import users_of
-from npuflow.simulate.channel_tasks import FlatTransfer, unrolled
+from npuflow.simulate.channel_tasks import FlatTransfer, steps_of
 from npuflow.simulate.home_tasks import NotAtHomeError
 from npuflow.simulate.places import Places, existing, places_of
 from npuflow.simulate.platform import Platform, Side
@@ -57,7 +57,6 @@ class AtClusters:
     program: Program
     device: Device
     tensor: str
-    _unrolled: dict[str, list[FlatStep]] = field(default_factory=dict)
     _moving: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     @cached_property
@@ -113,11 +112,9 @@ class AtClusters:
                     found[step.stream].append(number)
         return self._moving[engine][stream]
 
-    def steps(self, engine: str) -> list[FlatStep]:
+    def steps(self, engine: str) -> tuple[FlatStep, ...]:
         """All that an engine does, with loops written out."""
-        if engine not in self._unrolled:
-            self._unrolled[engine] = list(unrolled(self.engines[engine].body))
-        return self._unrolled[engine]
+        return steps_of(self.engines[engine])
 
     @cached_property
     def engines(self) -> dict[str, FlatEngine]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from npuflow.simulate.at_home import AtHome, users_of
-from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, tasks_of, unrolled
+from npuflow.simulate.channel_tasks import FlatTransfer, NotTaskByTaskError, steps_of, tasks_of
 from npuflow.simulate.home_ports import NearTensor
-from npuflow.simulate.home_tasks import NotAtHomeError, handed_to
+from npuflow.simulate.home_tasks import NotAtHomeError, handed_out
 from npuflow.simulate.platform import Platform
 from npuflow.simulate.program import (
     FlatControl,
@@ -54,7 +54,7 @@ class _Near:
         engines = []
         for engine in self.program.engines:
             if engine.name in users:
-                body = self._steps(engine.body if self._is_whole else tuple(unrolled(engine.body)))
+                body = self._steps(engine.body if self._is_whole else steps_of(engine))
                 engines.append(replace(engine, body=body))
             elif engine.kind == "control" and any(map(any, more.values())):
                 engines.append(replace(engine, body=tuple(self._written(engine, more))))
@@ -109,16 +109,17 @@ class _Near:
 
     def _written(self, control: FlatEngine, more: dict[str, list[int]]) -> Iterator[FlatStep]:
         """The control processor's steps, which write more descriptors for some tasks."""
-        steps, each = list(unrolled(control.body)), Platform(self.device).cycles(self.device.control.descriptor_seconds)
+        each = Platform(self.device).cycles(self.device.control.descriptor_seconds)
         left = {semaphore: iter(counts) for semaphore, counts in more.items()}
-        for position, step in enumerate(steps):
-            semaphore = handed_to(steps[position - 1 : position + 2]) if isinstance(step, FlatControl) else ""
-            if isinstance(step, FlatControl) and semaphore in left:
-                count = next(left[semaphore], None)
-                if count is None:
-                    raise NotAtHomeError("its tasks are handed out in another way than one by one")
-                yield replace(step, cycles=step.cycles + each * count)
-            else:
-                yield step
+        for semaphore, steps in handed_out(control):
+            count = next(left[semaphore], None) if semaphore in left else 0
+            if count is None:
+                raise NotAtHomeError("its tasks are handed out in another way than one by one")
+            for step in steps:
+                yield (
+                    replace(step, cycles=step.cycles + each * count)
+                    if isinstance(step, FlatControl) and count
+                    else step
+                )
         if any(next(one, None) is not None for one in left.values()):
             raise NotAtHomeError("its tasks are handed out in another way than one by one")

@@ -74,7 +74,7 @@ class _TakingTasks:
         by_task = {task.waits.semaphore: name for name, own in tasks.items() for task in own}
         number: dict[str, int] = defaultdict(int)
         self.found.left.update({name: [] for name in tasks})
-        for semaphore, steps in _handed_out(control):
+        for semaphore, steps in handed_out(control):
             user = by_task.get(semaphore)
             if user is None:
                 self.found.control.extend(steps)
@@ -128,7 +128,7 @@ def _parts_of(access: FlatAccess, piece_bytes: int, dealt_to: int) -> tuple[Slab
 
 
 @once_of_object
-def _handed_out(control: FlatEngine) -> tuple[tuple[str, tuple[FlatStep, ...]], ...]:
+def handed_out(control: FlatEngine) -> tuple[tuple[str, tuple[FlatStep, ...]], ...]:
     """The control processor's steps, together where they hand out a task by a semaphore."""
     found, steps, position = list[tuple[str, tuple[FlatStep, ...]]](), steps_of(control), 0
     while position < len(steps):

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from npuflow.simulate.channel_tasks import NotTaskByTaskError, tasks_of, unrolled
+from npuflow.simulate.channel_tasks import NotTaskByTaskError, steps_of, tasks_of
 from npuflow.simulate.deepened import filling_at
 from npuflow.simulate.home_ports import HomeChain
-from npuflow.simulate.home_tasks import handed_to
+from npuflow.simulate.home_tasks import handed_out
 from npuflow.simulate.program import (
     FlatAccess,
     FlatBuffer,
@@ -185,7 +185,6 @@ class FirstFills:
     memories: Sequence[str]
     most: Mapping[str, int] | None = None
     _fills: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    _unrolled: dict[str, list[FlatStep]] = field(default_factory=dict)
     _known: dict[str, _Receives] = field(default_factory=dict)
 
     def found(self) -> tuple[Prefetch, Program]:
@@ -285,12 +284,11 @@ class FirstFills:
     def _handed(self) -> Mapping[tuple[str, int], int]:
         """The cycles in which each task is set up, by its semaphore and its number there."""
         counts, found = Counter[str](), dict[tuple[str, int], int]()
-        bodies = (engine.body for engine in self.program.engines if engine.kind == "control")
-        steps = [step for body in bodies for step in unrolled(body)]
-        for three in zip(steps, steps[1:], steps[2:]):
-            if (semaphore := handed_to(three)) and isinstance(three[1], FlatControl):
-                found[semaphore, counts[semaphore]] = three[1].cycles
-                counts[semaphore] += 1
+        for control in (engine for engine in self.program.engines if engine.kind == "control"):
+            for semaphore, steps in handed_out(control):
+                if semaphore:
+                    found[semaphore, counts[semaphore]] = sum(s.cycles for s in steps if isinstance(s, FlatControl))
+                    counts[semaphore] += 1
         return found
 
     def _received(self, engine: str, stream: str) -> list[FlatReceive]:
@@ -302,21 +300,16 @@ class FirstFills:
     def _receives(self, engine: str) -> _Receives:
         if engine not in self._known:
             by_stream, by_buffer = self._known[engine] = defaultdict(list), defaultdict(list)
-            for step in self._steps(engine):
+            (one,) = (each for each in self.program.engines if each.name == engine)
+            for step in steps_of(one):
                 if isinstance(step, FlatReceive):
                     by_stream[step.stream].append(step)
                     by_buffer[step.access.buffer].append(step)
         return self._known[engine]
 
-    def _steps(self, engine: str) -> list[FlatStep]:
-        if engine not in self._unrolled:
-            (one,) = (each for each in self.program.engines if each.name == engine)
-            self._unrolled[engine] = list(unrolled(one.body))
-        return self._unrolled[engine]
-
     def _receiver(self, engine: FlatEngine, dropped: Collection[tuple[str, int]], begins: Counter[str]) -> FlatEngine:
         """A channel into a memory without what comes ahead; `begins` are what semaphores begin at more, or less."""
-        steps, turns, ahead = self._steps(engine.name), Counter[str](), set[int]()
+        steps, turns, ahead = steps_of(engine), Counter[str](), set[int]()
         for position, step in enumerate(steps):
             if not isinstance(step, FlatReceive):
                 continue
@@ -350,17 +343,11 @@ def _sends(engine: FlatEngine) -> Iterator[FlatSend]:
 
 def handing_out(control: FlatEngine, dropped: set[tuple[str, int]]) -> Iterator[FlatStep]:
     """The control processor's steps without tasks that there are no more."""
-    steps, counts, skip = list(unrolled(control.body)), Counter[str](), 0
-    for position, step in enumerate(steps):
-        if skip:
-            skip -= 1
-            continue
-        if semaphore := handed_to(steps[position : position + 3]):
-            number, counts[semaphore] = counts[semaphore], counts[semaphore] + 1
-            if (semaphore, number) in dropped:
-                skip = 2
-                continue
-        yield step
+    counts = Counter[str]()
+    for semaphore, steps in handed_out(control):
+        number, counts[semaphore] = counts[semaphore], counts[semaphore] + 1
+        if (semaphore, number) not in dropped:
+            yield from steps
 
 
 def ahead_name(number: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping as NumberMapping
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
-from math import prod
 
 from npuflow.errors import Shortage
 from npuflow.network.groups import FusionGroup
@@ -134,8 +133,7 @@ class GrowthOn:
         return _is_around_product(grown) or self._idles(grown, apart)
 
     def pays(self, made: Sequence[Bundle], others: Sequence[Bundle]) -> bool:
-        change = change_among([op for each in others for op in each.ops], self.device)
-        seconds, most = self._seconds(made, change), self._seconds(others, change)
+        seconds, most = self._compared(made, others)
         return seconds is not None and (most is None or against_more(seconds, len(made), len(others)) <= most)
 
     def _idles(self, grown: Bundle, apart: Sequence[Bundle]) -> bool:
@@ -144,11 +142,15 @@ class GrowthOn:
         A norm or a softmax of few rows stays one.
         """
         sums, cores = apart[0], self.device.rows * self.device.columns
-        if all(map(is_parallel, sums.ops)) or _most_tiles(grown) >= min(cores, _most_tiles(sums)):
+        if all(map(is_parallel, sums.ops)) or grown.most_tiles >= min(cores, sums.most_tiles):
             return False
-        change = change_among(grown.ops, self.device)
-        seconds, others = self._seconds([grown], change), self._seconds(apart, change)
+        seconds, others = self._compared([grown], apart)
         return seconds is None or (others is not None and others < seconds * _FAR_LESS)
+
+    def _compared(self, made: Sequence[Bundle], others: Sequence[Bundle]) -> tuple[float | None, float | None]:
+        """How long bundles take, and others that do the same; None where one fits no core."""
+        change = change_among([op for each in others for op in each.ops], self.device)
+        return self._seconds(made, change), self._seconds(others, change)
 
     def _seconds(self, bundles: Sequence[Bundle], change: float) -> float | None:
         """How long bundles take one after the other; None where one fits no core."""
@@ -163,10 +165,6 @@ def _least_times(group: Group, device: Device, said: Strategy) -> tuple[float, f
     mapping = _least(group, device, said)
     mapped = None if mapping is None else MappedGroup(group, mapping, device)
     return None if mapped is None else (mapped.seconds(), mapped.started().seconds())
-
-
-def _most_tiles(bundle: Bundle) -> int:
-    return prod(bundle.sizes[: bundle.space])
 
 
 def _is_around_product(bundle: Bundle) -> bool:
