@@ -22,7 +22,7 @@ from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
 from npuflow.core.garbage import seldom_collecting
 from npuflow.core.options import print_options
-from npuflow.core.parsing import parse, parse_file
+from npuflow.core.parsing import parse, parse_again, parse_file
 from npuflow.core.passes import fail
 from npuflow.core.pipeline_text import NamedNode, Node, PassNest, make_node, parse_pipeline
 from npuflow.dialect.context import new_context
@@ -193,7 +193,7 @@ def parsed_source(source: object, sink: DiagnosticSink) -> ir.Module:
     if isinstance(source, (str, bytes)):
         return parse(source, new_context(), sink.source_name, sink)
     given: ir.Module = source
-    return parse(given.operation.get_asm(enable_debug_info=True), new_context(), sink.source_name, sink)
+    return parse_again(given, new_context(), sink)
 
 
 def with_columns(device: str | None, columns: int | None, module: ir.Module) -> str | None:

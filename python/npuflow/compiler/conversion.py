@@ -227,7 +227,7 @@ def _beside_weights(layers: Sequence[ProductLayer]) -> list[list[ir.Value]]:
 
 def _magnitude(array: Array) -> float:
     """The largest magnitude of numbers; 0 where they aren't all finite."""
-    most = float(np.abs(array.astype(np.float64)).max(initial=0.0))
+    most = max(float(array.max(initial=0)), -float(array.min(initial=0)))
     return most if np.isfinite(most) else 0.0
 
 

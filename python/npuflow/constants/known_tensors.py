@@ -10,7 +10,7 @@ import numpy as np
 
 from npuflow.bindings import arith, ir
 from npuflow.constants.dtypes import dtype_of, has_dtype
-from npuflow.constants.resources import LEAST_RESOURCE_BYTES, resource_name, resource_of, resources_of
+from npuflow.constants.resources import LEAST_RESOURCE_BYTES, resource_bytes, resource_name, resource_of
 from npuflow.constants.scalar_values import Numbers, value_of
 from npuflow.core.build import is_static, shape_of
 from npuflow.core.passes import ops_of
@@ -54,7 +54,7 @@ class KnownTensors:
         if op.name == "linalg.fill":
             scalar = producer(op.operands[0], "arith.constant")
             number = None if scalar is None else value_of(scalar, [])
-            return None if number is None else np.full(tuple(kind.shape), number)
+            return None if number is None else np.broadcast_to(number.reshape(()), tuple(kind.shape))
         return self._computed(op, value) if op.name == "linalg.generic" else None
 
     def _slice(self, op: ir.Operation) -> Numbers | None:
@@ -74,17 +74,18 @@ class KnownTensors:
         shape, element = tuple(kind.shape), str(kind.element_type)
         if isinstance(attribute, ir.DenseElementsAttr):
             if attribute.is_splat:
-                return np.full(shape, attribute.get_splat_value().value).astype(dtype_of(element))
+                return np.broadcast_to(np.array(attribute.get_splat_value().value).astype(dtype_of(element)), shape)
             if element == "bf16":  # of which the bindings hand over neither a buffer nor numbers
                 return self._from_text(str(attribute), element, shape)
             return np.array(attribute).astype(dtype_of(element)).reshape(shape)
-        name = resource_name(attribute)
-        return None if name is None else self._from_bytes(_digits_of(constant, name), element, shape)
+        if resource_name(attribute) is None:
+            return None
+        return self._from_bytes(resource_bytes(attribute, constant.location), element, shape)
 
     def _from_text(self, text: str, element: str, shape: tuple[int, ...]) -> Numbers | None:
         bits = _HEX.match(text)
         if bits:
-            return self._from_bytes(bits[1], element, shape)
+            return self._from_bytes(bytes.fromhex(bits[1]), element, shape)
         kind = dtype_of(element)
         found = [
             np.array(int(word, 16), f"u{kind.itemsize}").view(kind) if word.startswith("0x") else np.array(float(word))
@@ -92,8 +93,8 @@ class KnownTensors:
         ]
         return np.array([number.astype(kind) for number in found]).reshape(shape)
 
-    def _from_bytes(self, digits: str, element: str, shape: tuple[int, ...]) -> Numbers | None:
-        found = np.frombuffer(bytes.fromhex(digits), dtype_of(element))
+    def _from_bytes(self, data: bytes | memoryview, element: str, shape: tuple[int, ...]) -> Numbers | None:
+        found = np.frombuffer(data, dtype_of(element))
         return found.reshape(shape) if found.size == np.prod(shape, dtype=np.int64) else None
 
     def _computed(self, op: ir.Operation, value: ir.Value) -> Numbers | None:
@@ -110,14 +111,6 @@ class KnownTensors:
             return None
         order = [result.position for result in written.results]
         return np.array(np.broadcast_to(found, extents).transpose(order), order="C")
-
-
-def _digits_of(constant: ir.Operation, name: str) -> str:
-    """The bytes of a constant that is a resource: a module of it alone has nobody else's behind it."""
-    with constant.location:
-        module = ir.Module.create()
-    constant.clone(ir.InsertionPoint(module.body))
-    return resources_of(module.operation).get(name, "")
 
 
 class KnownBody:
@@ -168,8 +161,12 @@ class KnownBody:
         tensor = self._known.of(self._op.operands[number]) if number < input_count(self._op) else None
         if tensor is None or dims is None:
             return None
-        rank = len(self._extents)
-        return tensor[tuple(steps_of(dim, self._extents) for dim in dims)] if dims else tensor.reshape((1,) * rank)
+        loops = [dim.loop for dim in dims if dim.loop is not None]
+        if len({*loops}) == len(dims):  # turned, which takes no copy
+            order = sorted(range(len(loops)), key=loops.__getitem__)
+            sizes = [extent if loop in loops else 1 for loop, extent in enumerate(self._extents)]
+            return tensor.transpose(order).reshape(sizes)
+        return tensor[tuple(steps_of(dim, self._extents) for dim in dims)]
 
 
 def _scalars_of(value: ir.Value) -> list[ir.Value]:

@@ -1,20 +1,21 @@
-"""Constants that stand behind a module: made of arrays, and read as text, since the bindings have no other way."""
+"""Constants that stand behind a module: made of arrays, and read from bytecode, as the bindings have no other way."""
 
 from __future__ import annotations
 
 import re
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 
 from npuflow.bindings import ir
+from npuflow.constants.bytecode import the_only_resource
 
 # Smaller constants stay attributes, which folding looks into.
 LEAST_RESOURCE_BYTES = 1024
 
 _NAME = re.compile(r"dense_resource<(.*?)> : ")
-_BLOB = re.compile(r'^\s*(\S.*?): "0x([0-9A-Fa-f]*)",?$', re.MULTILINE)
-_ALIGNMENT_DIGITS = 8  # in front of the values, how they are to be aligned
+_HELD = "npu.held"
 
 
 def resource_name(attribute: ir.Attribute) -> str | None:
@@ -24,10 +25,13 @@ def resource_name(attribute: ir.Attribute) -> str | None:
     return None if match is None else match[1]
 
 
-def resources_of(module: ir.Operation) -> dict[str, str]:
-    """The bytes of all resources that a module's ops name, in hexadecimal digits, by their names."""
-    blobs = dict(_BLOB.findall(module.get_asm().rpartition("{-#")[2]))
-    return {name: digits[_ALIGNMENT_DIGITS:] for name, digits in blobs.items()}
+def resource_bytes(attribute: ir.Attribute, where: ir.Location) -> memoryview:
+    """The bytes of a constant that is a resource: all that stands behind a module which has nothing else."""
+    module = ir.Module.create(where)
+    module.operation.attributes[_HELD] = attribute
+    written = BytesIO()
+    module.operation.write_bytecode(written)
+    return the_only_resource(written.getbuffer().toreadonly()) or memoryview(b"")
 
 
 def resource_of(data: np.ndarray[Any, Any], name: str, typed: ir.Type, alignment: int) -> ir.Attribute:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from npuflow.bindings import ir
 from npuflow.core.diagnostics import ANONYMOUS, DiagnosticSink
@@ -28,8 +30,8 @@ def parse(
     head = source[:_LOOKED_AT]
     _check_is_mlir(head if isinstance(head, bytes) else head.encode(), sink.source_name)
     module = _parse(lambda: ir.Module.parse(source), context, sink)
-    if isinstance(source, str) and sink.source_name != ANONYMOUS:
-        _relocate(module.operation, sink)
+    if isinstance(source, str):
+        _name_source(module, sink)
     return module
 
 
@@ -45,6 +47,20 @@ def parse_file(path: str, context: ir.Context, sink: DiagnosticSink | None = Non
         with Path(path).open("rb") as file:
             _check_is_mlir(file.read(_LOOKED_AT), path)
     return _parse(lambda: ir.Module.parseFile(path), context, sink or DiagnosticSink())
+
+
+def parse_again(module: ir.Module, context: ir.Context, sink: DiagnosticSink) -> ir.Module:
+    """A module as another context has it: through a file of bytecode, which takes what stands behind it as it is.
+
+    MLIR refuses bytecode that doesn't come to lie as what stands behind wants to be aligned. Text has no such need.
+    """
+    with suppress(InputError, OSError), NamedTemporaryFile() as file:
+        module.operation.write_bytecode(file)
+        file.flush()
+        again = _parse(lambda: ir.Module.parseFile(file.name), context, DiagnosticSink())
+        _name_source(again, sink)
+        return again
+    return parse(module.operation.get_asm(enable_debug_info=True), context, sink.source_name, sink)
 
 
 def _check_is_no_network(path: str) -> None:
@@ -79,8 +95,11 @@ def _parse(read: Callable[[], ir.Module], context: ir.Context, sink: DiagnosticS
     raise InputError(sink.errors_from(first) or fallback)
 
 
-def _relocate(root: ir.Operation, sink: DiagnosticSink) -> None:
+def _name_source(module: ir.Module, sink: DiagnosticSink) -> None:
     """Gives ops and block arguments, which the parser can't be told the source's name of, the sink's."""
+    root = module.operation
+    if sink.source_name == ANONYMOUS:
+        return
 
     def moved(location: ir.Location) -> ir.Location:
         if not isinstance(location, ir.FileLineColLoc) or str(location.filename) != ANONYMOUS:

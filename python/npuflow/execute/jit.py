@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from npuflow.bindings import ir, load_execution_engine, load_runtime
+from npuflow.constants.resources import resource_name
+from npuflow.core.build import tensor_bytes
 from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.core.passes import ops_of
 from npuflow.execute.arena import Arena
 from npuflow.execute.arrays import Array, Signature, is_float, signature_of
 from npuflow.execute.clone import function_of
@@ -168,7 +171,7 @@ def compile_functions(
     together: dict[bool, list[_Isolated]] = {False: [], True: []}
     for name, module in modules.items():
         copy = isolated(module, name)
-        text = copy.operation.get_asm(large_elements_limit=_PRINTED, large_resource_limit=_PRINTED)
+        text = _LEFT_OUT if _has_large_resource(copy) else copy.operation.get_asm(large_elements_limit=_PRINTED)
         unit = _Isolated(copy, _ProgramText(text, name, poison), calls.get(name, 1))
         known = _kept.of(unit.program)
         if known is not None:
@@ -178,6 +181,13 @@ def compile_functions(
         else:
             found |= _compiled([unit])
     return {**found, **_compiled_together(together[False]), **_compiled_together(together[True])}
+
+
+def _has_large_resource(copy: ir.Module) -> bool:
+    """Whether printing a module takes as long as writing out what stands behind it, even where that is left out."""
+    constants = ops_of(copy.operation, "arith.constant")
+    held = (op for op in constants if resource_name(op.attributes["value"]) is not None)
+    return any(2 * tensor_bytes(op.results[0]) > _PRINTED for op in held)
 
 
 def _compiled_together(units: Sequence[_Isolated]) -> Mapping[str, Executable]:

@@ -194,9 +194,13 @@ def _channels(op: ir.Operation, position: int) -> tuple[int, ...]:
 def _of_weights(op: ir.Operation, dims: tuple[int, ...], weights: Numbers) -> _IntegerFactor:
     """Constants as i8, with a scale for each index that the result has too."""
     others = tuple(d for d in range(weights.ndim) if d not in dims)
-    greatest = np.abs(weights.astype(np.float64)).max(axis=others, keepdims=True)
+    most, least = (found(axis=others, keepdims=True).astype(np.float64) for found in (weights.max, weights.min))
+    greatest = np.maximum(most, -least)
     scales = np.where(greatest > 0, greatest, GREATEST) / GREATEST
-    rounded = np.clip(np.rint(weights / scales), -GREATEST, GREATEST)
+    rounded = np.empty(weights.shape, np.int8)
+    scale_of = np.broadcast_to(scales, weights.shape)
+    for row in np.ndindex(weights.shape[:1]):  # all at once takes eight bytes of each several times
+        rounded[row] = np.clip(np.rint(weights[row] / scale_of[row]), -GREATEST, GREATEST)
     value = weight_constant(rounded, ir.IntegerType.get_signless(8, op.context))
     return _IntegerFactor(value, scales.squeeze(axis=others), dims)
 

@@ -1,0 +1,51 @@
+"""What stands behind a module is read as it was put there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import drawn
+
+from npuflow.bindings import ir
+from npuflow.constants.known_tensors import KnownTensors
+from npuflow.constants.resources import resource_bytes, resource_of
+from npuflow.core.diagnostics import DiagnosticSink
+from npuflow.core.parsing import parse, parse_again
+from npuflow.core.passes import ops_of
+from npuflow.dialect.context import new_context
+
+
+@drawn(40, 1000)
+@given(st.integers(1, 70000), st.sampled_from((1, 4, 16, 64, 256)))
+def test_bytes_of_any_size_and_alignment(size: int, alignment: int) -> None:
+    data = (np.arange(size) * 37 % 251).astype(np.uint8)
+    with new_context(), ir.Location.unknown() as where:
+        kind = ir.RankedTensorType.get([size], ir.IntegerType.get_signless(8))
+        attribute = resource_of(data, "weights", kind, alignment)
+        assert bytes(resource_bytes(attribute, where)) == data.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("blob", "expected"), [('w: "0x400000000000803F00000040"', "0000803f00000040"), ('w: "0x04000000"', ""), ("", "")]
+)
+def test_bytes_that_a_file_says_or_leaves_out(blob: str, expected: str) -> None:
+    behind = f"{{-# dialect_resources: {{ builtin: {{ {blob} }} }} #-}}" if blob else ""
+    module = parse(f"module attributes {{x.held = dense_resource<w> : tensor<2xf32>}} {{}}\n{behind}", new_context())
+    held = module.operation.attributes["x.held"]
+    assert resource_bytes(held, module.operation.location).hex() == expected
+
+
+@pytest.mark.parametrize("alignment", ["04", "40"])
+def test_a_module_in_another_context_has_what_stood_behind_it(alignment: str) -> None:
+    behind = f'{{-# dialect_resources: {{ builtin: {{ w: "0x{alignment}0000000000803F00000040" }} }} #-}}'
+    body = "%0 = arith.constant dense_resource<w> : tensor<2xf32>\nreturn %0 : tensor<2xf32>"
+    module = parse(f"func.func @f() -> tensor<2xf32> {{\n{body}\n}}\n{behind}", new_context(), "given.mlir")
+    again = parse_again(module, new_context(), DiagnosticSink())
+    (before,), (constant,) = (ops_of(each.operation, "arith.constant") for each in (module, again))
+    assert again.context != module.context
+    assert str(constant.location) == str(before.location)
+    found = KnownTensors().of(constant.results[0])
+    assert found is not None
+    assert found.tolist() == [1.0, 2.0]
