@@ -16,6 +16,7 @@ from npuflow.core.build import is_static, shape_of
 from npuflow.core.passes import ops_of
 from npuflow.ops.contraction import is_parallel, producer
 from npuflow.ops.linear import Linear, input_count, linear_dims, loop_extents, maps_of
+from npuflow.ops.reshapes import RESHAPES
 
 # What is worked out here, a megabyte or several; more is computed where the rest is.
 MOST_ELEMENTS = 1 << 22
@@ -33,28 +34,54 @@ class KnownTensors:
 
     def of(self, value: ir.Value) -> Numbers | None:
         """A tensor's elements; None where they aren't known, or are too many."""
-        if value not in self._found:
-            self._found[value] = self._of(value)
+        waiting = [value]  # networks are deeper than Python's stack
+        while waiting:
+            source = self._unknown_source(waiting[-1]) if waiting[-1] not in self._found else None
+            if source is not None:
+                waiting.append(source)
+                continue
+            made = waiting.pop()
+            if made not in self._found:
+                self._found[made] = self._of(made)
         return self._found[value]
 
-    def _of(self, value: ir.Value) -> Numbers | None:
-        kind = value.type
-        if isinstance(value.owner, ir.Block) or not isinstance(kind, ir.RankedTensorType):
+    def _unknown_source(self, value: ir.Value) -> ir.Value | None:
+        """The next tensor to be asked about for one that is made of others; None once that tells."""
+        if not self._may_be_known(value):
             return None
         op = value.owner.operation
-        if not kind.has_static_shape or self._is_too_large(kind) or not has_dtype(str(kind.element_type)):
+        if op.name in (*RESHAPES, "tensor.extract_slice"):
+            sources = [op.operands[0]]
+        else:
+            sources = [*sources_of(op)] if op.name == "linalg.generic" and _is_computed(op) else []
+        for source in sources:
+            if source not in self._found:
+                return source
+            if self._found[source] is None:
+                return None
+        return None
+
+    def _may_be_known(self, value: ir.Value) -> bool:
+        kind = value.type
+        if isinstance(value.owner, ir.Block) or not isinstance(kind, ir.RankedTensorType):
+            return False
+        return kind.has_static_shape and not self._is_too_large(kind) and has_dtype(str(kind.element_type))
+
+    def _of(self, value: ir.Value) -> Numbers | None:
+        if not self._may_be_known(value):
             return None
+        op, shape = value.owner.operation, tuple(value.type.shape)
         if op.name == "arith.constant":
             return self._constant(op)
-        if op.name in ("tensor.expand_shape", "tensor.collapse_shape"):
+        if op.name in RESHAPES:
             source = self.of(op.operands[0])
-            return None if source is None else source.reshape(tuple(kind.shape))
+            return None if source is None else source.reshape(shape)
         if op.name == "tensor.extract_slice":
             return self._slice(op)
         if op.name == "linalg.fill":
             scalar = producer(op.operands[0], "arith.constant")
             number = None if scalar is None else value_of(scalar, [])
-            return None if number is None else np.broadcast_to(number.reshape(()), tuple(kind.shape))
+            return None if number is None else np.broadcast_to(number.reshape(()), shape)
         return self._computed(op, value) if op.name == "linalg.generic" else None
 
     def _slice(self, op: ir.Operation) -> Numbers | None:
@@ -99,9 +126,9 @@ class KnownTensors:
 
     def _computed(self, op: ir.Operation, value: ir.Value) -> Numbers | None:
         """What an elementwise op makes of what is known."""
-        extents = loop_extents(op)
-        if not is_parallel(op) or not is_static(op) or 0 in extents:
+        if not _is_computed(op):
             return None
+        extents = loop_extents(op)
         block = op.regions[0].blocks[0]
         body = KnownBody(self, op)
         number = next(i for i, result in enumerate(op.results) if result == value)
@@ -111,6 +138,11 @@ class KnownTensors:
             return None
         order = [result.position for result in written.results]
         return np.array(np.broadcast_to(found, extents).transpose(order), order="C")
+
+
+def _is_computed(op: ir.Operation) -> bool:
+    """Whether what an op makes is computed here once its tensors are known."""
+    return is_parallel(op) and is_static(op) and 0 not in loop_extents(op)
 
 
 class KnownBody:

@@ -25,6 +25,7 @@ from npuflow.execute.narrow_floats import expand_narrow_floats
 from npuflow.execute.near_zero import call_near_zero
 from npuflow.execute.order_loops import order_loops
 from npuflow.execute.poison import drop_deallocations, poison_buffers
+from npuflow.execute.share_ops import say_what_is_shared, share_ops
 
 _ENTRY = "npuflow_entry"
 
@@ -97,6 +98,7 @@ def lower_to_llvm(copy: ir.Module, *functions: str, poison: bool) -> Lowered:
             run_passes(copy, _DEALLOCATE)
         # Deallocation clones buffers where it cannot see who owns them, which are copies again.
         lower_movements(copy)
+        share_ops(copy)
         order_loops(copy)
         run_passes(copy, _TO_LOOPS)
         guard_divisions(copy.operation)
@@ -104,6 +106,7 @@ def lower_to_llvm(copy: ir.Module, *functions: str, poison: bool) -> Lowered:
         call_near_zero(copy)
         run_passes(copy, _TO_LLVM)
         _inline_entries(copy)
+        say_what_is_shared(copy)
         hold_bf16_as_bits(copy.operation)
         _check_llvm(copy)
     return Lowered(copy, entries)

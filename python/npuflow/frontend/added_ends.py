@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 
 from npuflow.bindings import ir
 from npuflow.frontend.collapse_contractions import is_collapsible
-from npuflow.frontend.meeting_sums import RESHAPES
 from npuflow.frontend.product_layers import ProductLayer, end_of, goes_on
 from npuflow.ops.contraction import only_user, users
+from npuflow.ops.reshapes import RESHAPES
 
 _ADDITIONS = ("arith.addf", "arith.subf")
 

@@ -13,10 +13,10 @@ from npuflow.ops.bundle_ops import is_zero
 from npuflow.ops.contraction import is_elementwise, only_user, producer, users
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import input_count, maps_of
+from npuflow.ops.reshapes import RESHAPES
 
 _SCALING = ("arith.mulf", "arith.divf")
 _SHIFTING = ("arith.addf", "arith.subf")
-_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 _SOURCES = ("arith.constant", "tensor.empty")
 
 
@@ -186,7 +186,7 @@ def _constants_in(root: ir.Operation) -> set[ir.Value]:
     """The tensors that are made of constants alone."""
     found: set[ir.Value] = set()
     for op in ops_of(root):
-        is_computed = op.name.startswith("linalg.") or op.name in _RESHAPES
+        is_computed = op.name.startswith("linalg.") or op.name in RESHAPES
         if op.name in _SOURCES or (is_computed and all(each in found for each in op.operands)):
             found.update(op.results)
     return found

@@ -9,8 +9,7 @@ from npuflow.core.build import shape_of
 from npuflow.ops.contraction import is_elementwise, only_user, producer
 from npuflow.ops.linear import input_count
 from npuflow.ops.products import sums_products
-
-RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+from npuflow.ops.reshapes import RESHAPES
 
 
 def meets_sum(user: ir.Operation, value: ir.Value) -> bool:

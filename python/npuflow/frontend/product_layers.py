@@ -11,11 +11,12 @@ from npuflow.bindings import ir
 from npuflow.core.build import at, element_type_of, empty, fill, is_static, moved, padded_by, shape_of, zero
 from npuflow.core.passes import ops_of
 from npuflow.frontend.fold_views import source_map
-from npuflow.frontend.meeting_sums import RESHAPES, meets_sum
+from npuflow.frontend.meeting_sums import meets_sum
 from npuflow.ops.bundle_ops import is_filled_with_zeros
 from npuflow.ops.contraction import is_elementwise, only_user, producer, users
 from npuflow.ops.factors import factors_of
 from npuflow.ops.linear import maps_of
+from npuflow.ops.reshapes import RESHAPES
 
 _MOVEMENTS = (*RESHAPES, "tensor.extract_slice", "linalg.transpose", "linalg.broadcast")
 _NO_SUMS = ("linalg.fill", "linalg.index", "linalg.yield")
