@@ -176,6 +176,25 @@ def test_the_original_is_run_once_with_its_layers(monkeypatch: pytest.MonkeyPatc
     assert len(conversion.layers) == 2
 
 
+@pytest.mark.parametrize(("limit", "why"), [("MEASURED_MACS", "640 mult"), ("MEASURED_BYTES", "GiB of weights")])
+@pytest.mark.parametrize(("kind", "runs"), [("bf16", 0), ("i8", 1)])
+def test_what_takes_too_much_is_run_for_ranges_alone(
+    monkeypatch: pytest.MonkeyPatch, data: list[Array], limit: str, why: str, kind: str, runs: int
+) -> None:
+    ran: list[str] = []
+
+    def counted(module: ir.Operation, name: str, *, poison: bool) -> Executable:
+        ran.append(name)
+        return compile_function(module, name, poison=poison)
+
+    monkeypatch.setattr("npuflow.compiler.layer_errors.compile_function", counted)
+    monkeypatch.setattr(f"npuflow.compiler.conversion.{limit}", 1)
+    (conversion,) = npuflow.convert(NETWORK, kind, data).conversions
+    assert len(ran) == runs
+    assert why in conversion.unmeasured
+    assert not conversion.layers
+
+
 # A SiLU between two layers: an op and the product behind it read the first one's sum.
 GATED = NETWORK.replace(
     "  %h = linalg.max ins(%r, %z : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>\n",

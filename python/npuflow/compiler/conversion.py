@@ -26,7 +26,7 @@ from npuflow.compiler.layer_errors import (
 )
 from npuflow.compiler.sources import copy_of, sources_of
 from npuflow.constants.known_tensors import KnownTensors
-from npuflow.core.build import shape_of
+from npuflow.core.build import shape_of, tensor_bytes
 from npuflow.core.diagnostics import DiagnosticSink, location_of
 from npuflow.core.passes import ops_of
 from npuflow.core.pipeline_text import parse_pipeline
@@ -47,8 +47,10 @@ _PREPARE = (
     "npuflow-import-program,npuflow-fold-batch-norm,npuflow-generalize-operators,npuflow-fold-constants,"
     f"npuflow-join-scales,{_CLEAN}"
 )
-# Errors of what computes more than this are only measured where it has to run for its ranges anyway: minutes.
+# Errors of what computes more than this are only measured where it has to run for its ranges anyway: minutes. Nor are
+# those of what has more weights: what runs takes all of them several times.
 MEASURED_MACS = 1 << 34
+MEASURED_BYTES = 1 << 31
 
 
 class ComputeType(Enum):
@@ -161,6 +163,9 @@ class _Calibration:
         self.layers = product_layers(function)
         macs = sum(prod(loop_extents(layer.op)) for layer in self.layers)
         self.unmeasured = f"{macs:.3g} multiply-accumulates would take minutes" if macs > MEASURED_MACS else ""
+        weights = sum(tensor_bytes(op.results[0]) for op in ops_of(function, "arith.constant") if _is_tensor(op))
+        if not self.unmeasured and weights > MEASURED_BYTES:
+            self.unmeasured = f"{weights / (1 << 30):.3g} GiB of weights would take several times that"
         signature = signature_of(function)
         self.inputs = arrays_for(function, signature.inputs, self.seed) if self.given is None else self.given
         self.before: _LayersRun | None = None
@@ -216,12 +221,9 @@ class _Calibration:
 
 
 def _beside_weights(layers: Sequence[ProductLayer]) -> list[list[ir.Value]]:
-    """What each layer multiplies with weights: none of those whose factors are both data, or both known.
-
-    What is known of a network's constants is let go of: it may be as large.
-    """
+    """What each layer multiplies with weights: none of those whose factors are both data, or both known."""
     known = KnownTensors(most_elements=None)
-    unknown = ([origin for origin in layer.origins if known.of(origin) is None] for layer in layers)
+    unknown = ([origin for origin in layer.origins if known.once(origin) is None] for layer in layers)
     return [origins if len(origins) == 1 else [] for origins in unknown]
 
 
@@ -229,6 +231,10 @@ def _magnitude(array: Array) -> float:
     """The largest magnitude of numbers; 0 where they aren't all finite."""
     most = max(float(array.max(initial=0)), -float(array.min(initial=0)))
     return most if np.isfinite(most) else 0.0
+
+
+def _is_tensor(constant: ir.Operation) -> bool:
+    return isinstance(constant.results[0].type, ir.RankedTensorType)
 
 
 def _place(op: ir.Operation) -> str:

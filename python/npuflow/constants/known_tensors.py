@@ -45,6 +45,12 @@ class KnownTensors:
                 self._found[made] = self._of(made)
         return self._found[value]
 
+    def once(self, value: ir.Value) -> Numbers | None:
+        """The elements of what isn't asked for again: they are let go of, as all may be a network's weights."""
+        elements = self.of(value)
+        self._found = {each: None for each, found in self._found.items() if found is None}
+        return elements
+
     def _unknown_source(self, value: ir.Value) -> ir.Value | None:
         """The next tensor to be asked about for one that is made of others; None once that tells."""
         if not self._may_be_known(value):

@@ -74,7 +74,7 @@ class NarrowProducts(Pass):
         ends = [end for layer in layers for end in ends_of(layer.op.results[0])]
         narrowed = {wide.results[0]: wide.operands[0] for wide in ops_of(op, "linalg.generic") if _widens(wide)}
         for value in dict.fromkeys([*origins, *ends]):
-            constant = known.of(value)
+            constant = known.once(value)
             if constant is None and is_returned_only(value):
                 continue
             narrow(value, constant, narrowed)
@@ -92,7 +92,7 @@ def _keep_finite(constant: ir.Operation, known: KnownTensors) -> None:
     if str(element_type_of(value)) != "f32":
         return
     is_tensor = isinstance(value.type, ir.RankedTensorType)
-    numbers = known.of(value) if is_tensor else np.asarray(ir.FloatAttr(constant.attributes["value"]).value)
+    numbers = known.once(value) if is_tensor else np.asarray(ir.FloatAttr(constant.attributes["value"]).value)
     if numbers is None or not numbers.size or -_LARGEST <= numbers.min() <= numbers.max() <= _LARGEST:
         return
     finite = np.where(np.isfinite(numbers), np.clip(numbers, -_LARGEST, _LARGEST), numbers)

@@ -111,7 +111,7 @@ class _Quantization:
         return result
 
     def _factor(self, op: ir.Operation, position: int, most: float) -> _IntegerFactor:
-        weights = self.known.of(op.operands[position])
+        weights = self.known.once(op.operands[position])
         if weights is not None:
             key = op.operands[position], _channels(op, position)
             if key not in self.weights:
