@@ -12,6 +12,8 @@
 // TOLD:        remark: [npuflow-update-arguments] argument 0 is updated where it lies: 1024 of its 8192 bytes are written
 // TOLD:        remark: [npuflow-update-arguments] argument 1 is updated where it lies: 64 of its 2048 bytes are written
 // TOLD:        remark: [npuflow-update-arguments] argument 0 stays as it is, and the result that it becomes is a tensor of its own: more is made of it, or read, than slices that are written into it
+// TOLD:        remark: [npuflow-update-arguments] argument 0 is updated where it lies: 256 of its 2048 bytes are written
+// TOLD:        remark: [npuflow-update-arguments] argument 0 stays as it is
 // TOLD:        remark: [npuflow-update-arguments] argument 0 stays as it is
 
 // CHECK-LABEL: func.func @append
@@ -66,6 +68,33 @@ func.func @read_before(%cache: tensor<64x32xf32> {npu.becomes = 1 : i64}, %x: te
   %e = tensor.empty() : tensor<64x32xf32>
   %r = linalg.exp ins(%cache : tensor<64x32xf32>) outs(%e : tensor<64x32xf32>) -> tensor<64x32xf32>
   return %r, %now : tensor<64x32xf32>, tensor<64x32xf32>
+}
+
+// What is read of it before are other slices than the one that is written.
+// CHECK-LABEL: func.func @other_slices
+// CHECK:         %[[FIRST:.*]] = tensor.insert_slice %{{.*}} into %arg0[0, 3, 0]
+// CHECK:         %[[READ:.*]] = tensor.extract_slice %[[FIRST]][0, 0, 0]
+// CHECK:         tensor.insert_slice %{{.*}} into %[[FIRST]][1, 5, 0]
+func.func @other_slices(%caches: tensor<2x8x32xf32> {npu.becomes = 1 : i64}, %x: tensor<1x1x32xf32>) -> (tensor<1x8x32xf32>, tensor<2x8x32xf32>) {
+  %one = tensor.insert_slice %x into %caches[0, 3, 0] [1, 1, 32] [1, 1, 1] : tensor<1x1x32xf32> into tensor<2x8x32xf32>
+  %s = tensor.extract_slice %one[0, 0, 0] [1, 8, 32] [1, 1, 1] : tensor<2x8x32xf32> to tensor<1x8x32xf32>
+  %e = tensor.empty() : tensor<1x8x32xf32>
+  %r = linalg.exp ins(%s : tensor<1x8x32xf32>) outs(%e : tensor<1x8x32xf32>) -> tensor<1x8x32xf32>
+  %two = tensor.insert_slice %x into %one[1, 5, 0] [1, 1, 32] [1, 1, 1] : tensor<1x1x32xf32> into tensor<2x8x32xf32>
+  return %r, %two : tensor<1x8x32xf32>, tensor<2x8x32xf32>
+}
+
+// A slice is read that is written later: the result is a tensor of its own.
+// CHECK-LABEL: func.func @overwritten
+// CHECK-NOT:     tensor.insert_slice
+// CHECK:         return
+func.func @overwritten(%caches: tensor<2x8x32xf32> {npu.becomes = 1 : i64}, %x: tensor<1x1x32xf32>) -> (tensor<1x8x32xf32>, tensor<2x8x32xf32>) {
+  %one = tensor.insert_slice %x into %caches[0, 3, 0] [1, 1, 32] [1, 1, 1] : tensor<1x1x32xf32> into tensor<2x8x32xf32>
+  %s = tensor.extract_slice %one[0, 0, 0] [1, 8, 32] [1, 1, 1] : tensor<2x8x32xf32> to tensor<1x8x32xf32>
+  %e = tensor.empty() : tensor<1x8x32xf32>
+  %r = linalg.exp ins(%s : tensor<1x8x32xf32>) outs(%e : tensor<1x8x32xf32>) -> tensor<1x8x32xf32>
+  %two = tensor.insert_slice %x into %one[0, 5, 0] [1, 1, 32] [1, 1, 1] : tensor<1x1x32xf32> into tensor<2x8x32xf32>
+  return %r, %two : tensor<1x8x32xf32>, tensor<2x8x32xf32>
 }
 
 // CHECK-LABEL: func.func @all_of_it

@@ -107,6 +107,32 @@ def test_caches_of_phases_keep_their_type_and_are_moved_once() -> None:
     assert written <= ROW_BYTES // 2 + ROW_BYTES + between
 
 
+def test_caches_of_all_layers_in_one_tensor_are_written_where_they_lie() -> None:
+    import torch
+
+    class Layers(torch.nn.Module):
+        def forward(self, x: Any, caches: Any) -> Any:  # noqa: ANN401
+            for layer in range(3):
+                cache = caches[layer]
+                cache[:, layer + 2] = x[0].tanh()
+                x = x + torch.softmax(x @ cache.transpose(1, 2), -1) @ cache
+            return x
+
+    x, caches = torch.randn(1, 1, 32), torch.randn(3, 1, 16, 32)
+    module = npuflow.from_torch(Layers(), (x, caches))
+    assert updates_of(module) == {1: 1}
+    compiled = npuflow.compile(module, device="npu2", split=True)
+    (sequence,) = compiled.run(verify=True).sequences
+    assert sequence.verified.status.value == "ok"
+    (cache,) = (value for value in sequence.plan.values if value.updated_bytes is not None)
+    assert cache.updated_bytes == caches.nbytes + 3 * 32 * 4
+    given = caches.clone()
+    found = compiled["main"].execute(x.numpy(), caches.numpy().copy())
+    expected = Layers()(x, given), given
+    for now, then in zip(found, expected, strict=True):
+        np.testing.assert_allclose(now, then.numpy(), rtol=1e-5, atol=1e-6)
+
+
 def test_buffers_that_are_not_saved_are_weights_too() -> None:
     network, x = loaded("NotSaved")
     module = npuflow.from_torch(network, (x,))

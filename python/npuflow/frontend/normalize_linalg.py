@@ -35,6 +35,7 @@ from npuflow.frontend.sink_constants import SinkConstants
 from npuflow.frontend.split_reductions import SplitReductions
 from npuflow.frontend.update_arguments import UpdateArguments
 from npuflow.frontend.widen_scalars import WidenScalars
+from npuflow.frontend.write_through import WriteThrough
 
 
 @register_pipeline
@@ -64,6 +65,7 @@ class NormalizeLinalg(NamedPipeline):
             stage("fold-constants", FoldConstants()),
             stage("read-elements", ReadElements()),
             stage("compute-parts", ComputeParts()),
+            stage("write-through", WriteThrough()),
             stage("join-slices", JoinSlices()),
             stage("read-positions", ReadPositions()),
             stage("drop-unit-dims", DropUnitDims()),

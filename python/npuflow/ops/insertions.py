@@ -5,12 +5,12 @@ Reads IR, and changes nothing but what arguments say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from npuflow.bindings import ir
 from npuflow.core.argument_attributes import add_argument_attributes, argument_attributes
-from npuflow.core.build import has_unit_strides, is_static, offsets_of, shape_of, tensor_bytes
+from npuflow.core.build import has_unit_strides, is_static, offsets_of, shape_of, sizes_of, tensor_bytes
 from npuflow.core.passes import ops_of
 from npuflow.ops.contraction import BUNDLE, only_user, producer, users
 from npuflow.ops.reshapes import unreshaped
@@ -75,7 +75,8 @@ def result_said(attribute: ir.Attribute) -> int | None:
 def insertions_into(function: ir.Operation, argument: int) -> list[ir.Operation]:
     """The ops that make an argument the result that takes its place, the last one first, if all write slices only.
 
-    Nobody else reads the argument, or what one of them leaves for the next one: all that is read has been written.
+    Of the argument, and of what one of them leaves for the next ones, only slices are read that none of these writes
+    to: all that is read is what is there afterwards.
     """
     block = function.regions[0].blocks[0]
     result = result_said(said_updates(function)[argument])
@@ -84,11 +85,24 @@ def insertions_into(function: ir.Operation, argument: int) -> list[ir.Operation]
     found: list[ir.Operation] = []
     while value is not None and value != block.arguments[argument]:
         insert = producer(value, _INSERT)
-        if insert is None or not _is_slice_write(insert) or users(insert.operands[1]) != [insert]:
+        if insert is None or not is_slice_write(insert):
             return []
         found.append(insert)
         value = insert.operands[1]
+        if not all(reader == insert or _is_apart(reader, found) for reader in users(value)):
+            return []
     return found
+
+
+def _is_apart(reader: ir.Operation, inserts: Sequence[ir.Operation]) -> bool:
+    """Whether an op reads a slice that none of these write to."""
+    if reader.name != "tensor.extract_slice" or len(reader.operands) > 1 or not has_unit_strides(reader):
+        return False
+    own = list(zip(offsets_of(reader), sizes_of(reader)))
+    return all(
+        any(at + size <= begin or begin + length <= at for (at, size), (begin, length) in zip(own, written))
+        for written in (zip(offsets_of(insert), sizes_of(insert)) for insert in inserts)
+    )
 
 
 def updating_insertions(root: ir.Operation) -> set[ir.Operation]:
@@ -97,7 +111,7 @@ def updating_insertions(root: ir.Operation) -> set[ir.Operation]:
     return {op for each in functions for number in said_updates(each) for op in insertions_into(each, number)}
 
 
-def _is_slice_write(insert: ir.Operation) -> bool:
+def is_slice_write(insert: ir.Operation) -> bool:
     """Whether it is known where an op writes, and that is in one piece of each dimension."""
     is_known = all(isinstance(offset, int) for offset in offsets_of(insert))
     return is_known and is_static(insert) and len(insert.operands) == 2 and has_unit_strides(insert)
