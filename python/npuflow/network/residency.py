@@ -96,6 +96,16 @@ class HomeCandidate:
     def last(self) -> int:
         return max(self.reads)
 
+    def channels(self, place: tuple[int, ...]) -> tuple[tuple[int, int, bool], ...]:
+        """The channels that its slabs take in a place: by phase, column and whether they write there."""
+        if place not in self._channels:
+            self._channels[place] = tuple((phase, column, writes) for column in place for phase, writes in self.moves)
+        return self._channels[place]
+
+    @cached_property
+    def _channels(self) -> dict[tuple[int, ...], tuple[tuple[int, int, bool], ...]]:
+        return {}
+
 
 @dataclass(frozen=True)
 class TileRoom:
@@ -117,6 +127,17 @@ class TileRoom:
 
     def free(self, phase: int, column: int) -> int:
         return self.bytes - self.needed.get((phase, column), 0)
+
+    def least_address(self, first: int, last: int, column: int) -> int:
+        """The end of what phases from one to another need in a column's."""
+        asked = first, last, column
+        if asked not in self._least:
+            self._least[asked] = max(self.needed.get((phase, column), 0) for phase in range(first, last + 1))
+        return self._least[asked]
+
+    @cached_property
+    def _least(self) -> dict[tuple[int, int, int], int]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -187,6 +208,11 @@ class _HousedTensor:
     one: HomeCandidate
     place: tuple[int, ...]
     addresses: tuple[int, ...]
+
+    @cached_property
+    def by_column(self) -> Mapping[int, int]:
+        """The address of its first slab in each column."""
+        return dict(zip(reversed(self.place), reversed(self.addresses)))
 
     @property
     def home(self) -> Home:
@@ -321,10 +347,12 @@ class _HomeChoice:
     def housed(
         self, one: HomeCandidate, place: tuple[int, ...], chosen: Sequence[_HousedTensor]
     ) -> _HousedTensor | None:
-        ways = ((phase, column, writes) for column in place for phase, writes in one.moves)
-        if any(self.moving[way] >= self.room.channels.get(way, 0) for way in ways):
-            return None
-        beside = [placed for placed in chosen if placed.one.first <= one.last and one.first <= placed.one.last]
+        moving, channels = self.moving, self.room.channels
+        for way in one.channels(place):
+            if moving[way] >= channels.get(way, 0):
+                return None
+        first, last = one.first, one.last
+        beside = [placed for placed in chosen if placed.one.first <= last and first <= placed.one.last]
         addresses = []
         for column in place:
             address = self._address(one, column, beside)
@@ -335,26 +363,26 @@ class _HomeChoice:
 
     def _address(self, one: HomeCandidate, column: int, beside: Sequence[_HousedTensor]) -> int | None:
         """The highest address in a tile that neither a tensor's phases need nor what is at home at the same time."""
-        size = self._size(one)
-        least = max(self.room.needed.get((phase, column), 0) for phase in range(one.first, one.last + 1))
-        others = [
-            (placed.addresses[placed.place.index(column)], self._size(placed.one))
-            for placed in beside
-            if column in placed.place
-        ]
-        for end in sorted({self.room.bytes, *(address for address, _ in others)}, reverse=True):
-            address = (end - size) // self.room.alignment_bytes * self.room.alignment_bytes
+        size, alignment = self._size(one), self.room.alignment_bytes
+        least = self.room.least_address(one.first, one.last, column)
+        begins = [(placed.by_column[column], placed.one) for placed in beside if column in placed.by_column]
+        others = [(begin, begin + self._size(other)) for begin, other in begins]
+        for end in sorted({self.room.bytes, *(begin for begin, _ in others)}, reverse=True):
+            address = (end - size) // alignment * alignment
             if address < least:
                 return None
-            if all(address + size <= other or other + taken <= address for other, taken in others):
+            top = address + size
+            for begin, other_end in others:
+                if begin < top and address < other_end:
+                    break
+            else:
                 return address
         return None
 
     def move(self, placed: _HousedTensor, sign: int) -> None:
         """Takes the channels of a tensor's slabs, or gives them back."""
-        for column in placed.place:
-            for phase, writes in placed.one.moves:
-                self.moving[phase, column, writes] += sign
+        for way in placed.one.channels(placed.place):
+            self.moving[way] += sign
 
     def _size(self, one: HomeCandidate) -> int:
         return -(-one.slab_bytes // self.room.alignment_bytes) * self.room.alignment_bytes

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 
+from npuflow.core.once_of_object import once_of_object
 from npuflow.network.phases import Writes
 from npuflow.network.set_up import NO_TASKS, TaskWrites, Waiting
 from npuflow.simulate.platform import Platform
@@ -95,6 +96,12 @@ class _Hands:
     @cached_property
     def needed(self) -> Mapping[_Place, Mapping[str, int]]:
         """The descriptors that each place's channels need, with as many tasks in their queues as have room there."""
+        known = _needed_by(self.program)
+        if self.device not in known:
+            known[self.device] = self._needed()
+        return known[self.device]
+
+    def _needed(self) -> Mapping[_Place, Mapping[str, int]]:
         tasks, size, cycles = Counter[str](), dict[str, int](), 0
         for step, times in counted(self.control.body if self.control is not None else ()):
             if isinstance(step, FlatControl):
@@ -118,6 +125,12 @@ class _Hands:
     def descriptors(self, cycles: int) -> int:
         """How many it sets up in so many cycles."""
         return round(cycles / self.each_cycles) if self.each_cycles else 0
+
+
+@once_of_object
+def _needed_by(_: Program) -> dict[Device, Mapping[_Place, Mapping[str, int]]]:
+    """What a program's channels need on devices: it is asked for behind one phase and another."""
+    return {}
 
 
 @dataclass
