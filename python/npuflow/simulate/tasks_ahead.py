@@ -143,6 +143,7 @@ class _SettingAhead:
     tasks: list[str] = field(default_factory=list)
     held: dict[str, int] = field(default_factory=dict)
     written: dict[_Place, int] = field(default_factory=dict)
+    written_in: dict[tuple[_Place, int], tuple[float, float]] = field(default_factory=dict)
 
     def body(self) -> tuple[FlatStep, ...]:
         assert self.hands.control is not None, "tasks are handed out by somebody"
@@ -185,8 +186,15 @@ class _SettingAhead:
 
     def _seconds(self, place: _Place, count: int) -> float:
         """What it takes to write so many descriptors of a place: one by one, or as packets."""
-        one_by_one = Writes(count).seconds(self.hands.device.control)
-        return min(one_by_one, self._packet_seconds(place, count)) if count else 0.0
+        return min(self._ways_to_write(place, count)) if count else 0.0
+
+    def _ways_to_write(self, place: _Place, count: int) -> tuple[float, float]:
+        """What it takes one by one, and as packets: found once for a task, its room and the one before."""
+        known = self.written_in.get((place, count))
+        if known is None:
+            known = Writes(count).seconds(self.hands.device.control), self._packet_seconds(place, count)
+            self.written_in[place, count] = known
+        return known
 
     def _packet_seconds(self, place: _Place, count: int) -> float:
         """The same as a stream of packets, where a channel of the place is left for that."""
@@ -202,7 +210,8 @@ class _SettingAhead:
         While the phase before works, the task that brings packets takes one.
         """
         count = self.written.get(place, 0) + size
-        packets = int(self._packet_seconds(place, count) < Writes(count).seconds(self.hands.device.control))
+        one_by_one, as_packets = self._ways_to_write(place, count)
+        packets = int(as_packets < one_by_one)
         needed, held = self.hands.needed[place], self.held.get(task, 0) + size
         need = sum(max(own, held if one == task else self.held.get(one, 0)) for one, own in needed.items())
         have = self.hands.device.dma(self.hands.device.dram_level).descriptors
