@@ -259,7 +259,15 @@ class HomePhases(ABC):
 
     def question(self, phase: int, homes: Mapping[int, HomeSlabs]) -> tuple[str, Ways]:
         """What `late` keeps that by: the same of phases that are alike."""
-        return self.calls.calls[phase].name, self.ways(phase, homes)
+        asked = phase, *homes.items()
+        if asked not in self._questions:
+            self._questions[asked] = self.calls.calls[phase].name, self.ways(phase, homes)
+        return self._questions[asked]
+
+    @cached_property
+    def _questions(self) -> dict[tuple[object, ...], tuple[str, Ways]]:
+        """Those that were asked: of many homes again and again, while others are tried."""
+        return {}
 
     def late_in(self, phase: int, moved: AtHome) -> float:
         return self.seconds_at_home(phase, moved) - self.run_of(self.calls.calls[phase].name).seconds

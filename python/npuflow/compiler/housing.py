@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -56,7 +57,17 @@ class HomeSearch:
 
     def own(self, phase: int, housed: Housing) -> dict[int, HomeSlabs]:
         """The tensors at home that a phase has to do with."""
-        return {n: housed[n].slabs for n in sorted(housed) if phase in self._phases_with(n, housed[n].way)}
+        numbers = (n for n in self._moved_in.get(phase, ()) if n in housed)
+        return {n: housed[n].slabs for n in numbers if phase in self._phases_with(n, housed[n].way)}
+
+    @cached_property
+    def _moved_in(self) -> Mapping[int, Sequence[int]]:
+        """The tensors that each phase moves, in order."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for number, phases in sorted(self.phases.moving.items()):
+            for phase in phases:
+                found[phase].append(number)
+        return found
 
     def _phases_with(self, number: int, way: HomeCandidate) -> Collection[int]:
         """The phases that have to do with a tensor's home."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from npuflow.bindings import ir
 from npuflow.compiler.compiled_function import CompiledFunction
+from npuflow.core.once_of_object import once_of_object
 from npuflow.core.passes import ops_of
 from npuflow.network.changes import changes_between
 from npuflow.network.decisions import Decision, Decisions
 from npuflow.network.phases import PhaseSetup, Piece, Store, StoreKind
 from npuflow.network.set_up import PhaseChange
 from npuflow.schedule.assign.setup import KernelImage, setup_of
+from npuflow.schedule.data.model import Schedule
 from npuflow.schedule.ir.read_kernels import kernel_interfaces
 from npuflow.schedule.ir.read_schedule import kernel_functions_of
 from npuflow.simulate.home_ports import HOME_LEVEL
@@ -31,18 +33,14 @@ def phase_changes(calls: Sequence[CompiledFunction], decided: Decisions) -> tupl
     With `Decision.PARAMETERS`, a constant by which kernels differ that are the same else is none of their code.
     """
     parts = {part.name: part for part in calls}
-    kernels = {name: _kernels(part, Decision.PARAMETERS in decided) for name, part in parts.items()}
+    known = {name: _known_of(part.schedule) for name, part in parts.items()}
+    kernels = {name: known[name].kernels_of(part, Decision.PARAMETERS in decided) for name, part in parts.items()}
     values: dict[tuple[str, int], set[str]] = defaultdict(set)
     for kernel in (kernel for own in kernels.values() for kernel in own.values()):
         for position, value in enumerate(kernel.constants):
             values[kernel.code, position].add(value)
     setups: dict[str, PhaseSetup] = {
-        name: setup_of(
-            part.set_up,
-            part.device,
-            {key: one.image(values) for key, one in kernels[name].items()},
-            [(HOME_LEVEL, one.column, *one.instead) for one in part.homes if one.instead is not None],
-        )
+        name: known[name].setup_of(part, {key: one.image(values) for key, one in kernels[name].items()})
         for name, part in parts.items()
     }
     setups = {name: {**setup, **_beside_homes(setup, parts[name])} for name, setup in setups.items()}
@@ -75,6 +73,31 @@ class _KernelText:
         """With those constants in data that have other values elsewhere."""
         own = enumerate(self.constants)
         return KernelImage(self.code, self.code_bytes, tuple((n, v) for n, v in own if len(values[self.code, n]) > 1))
+
+
+@dataclass(frozen=True)
+class _KnownSetups:
+    """What has been found of parts with one schedule: plans look at the same parts again and again."""
+
+    kernels: dict[bool, dict[str, _KernelText]] = field(default_factory=dict)
+    setups: dict[Hashable, PhaseSetup] = field(default_factory=dict)
+
+    def kernels_of(self, part: CompiledFunction, takes_constants: bool) -> dict[str, _KernelText]:
+        if takes_constants not in self.kernels:
+            self.kernels[takes_constants] = _kernels(part, takes_constants)
+        return self.kernels[takes_constants]
+
+    def setup_of(self, part: CompiledFunction, images: Mapping[str, KernelImage]) -> PhaseSetup:
+        instead = tuple((HOME_LEVEL, one.column, *one.instead) for one in part.homes if one.instead is not None)
+        asked = (part.device, part.ahead.depths, instead, tuple(images.items()))
+        if asked not in self.setups:
+            self.setups[asked] = setup_of(part.set_up, part.device, images, instead)
+        return self.setups[asked]
+
+
+@once_of_object
+def _known_of(_: Schedule) -> _KnownSetups:
+    return _KnownSetups()
 
 
 def _kernels(part: CompiledFunction, takes_constants: bool) -> dict[str, _KernelText]:

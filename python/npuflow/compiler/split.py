@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import takewhile
@@ -26,6 +27,8 @@ from npuflow.core.pipeline_text import PassNest, PassNode
 from npuflow.errors import Diagnostic, InputError
 from npuflow.execute.arrays import functions_of, signature_of
 from npuflow.execute.asked_beside import AskedBeside
+from npuflow.execute.limits import UNLIMITED, limited
+from npuflow.execute.sandbox import begun_in_child
 from npuflow.network.between import forget_handed_over
 from npuflow.network.core_loads import note_load_seconds
 from npuflow.network.decisions import Decision
@@ -38,6 +41,11 @@ _ASKED_FOR = "asked for"
 _CLEARLY = 0.95
 # So often it is tried whether fewer cores are faster yet that are loaded one by one, and whether other groups are.
 _MOST_TRIES, _MOST_REGROUPED = 3, 2
+
+
+# What may be told parts, by their names, and what of that made functions faster, by theirs.
+_Moved = Mapping[str, MovedPart]
+_Winners = Mapping[str, Sequence[_Moved]]
 
 
 class Split(Enum):
@@ -81,10 +89,7 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
     unlike = [source for number, source in enumerate(sources) if alike[number] == number]
     work.come_apart(unlike)
     firsts = {name: names[first] for name, first in zip(names, alike)}
-    batch = work.batch(firsts)
-    for improves in (work.regroup, work.map_for_dram, work.set_up_less):
-        batch = work.batch(firsts) if improves(batch) else batch
-    return batch
+    return work.improved(work.batch(firsts), firsts)
 
 
 @dataclass(frozen=True)
@@ -306,6 +311,43 @@ class _Compilation:
                 del self.functions[source.name]
                 self._take(source.name, other, f"as a whole it takes {seconds * 1e6:.4g} us")
 
+    def improved(self, batch: Batch, firsts: Mapping[str, str]) -> Batch:
+        """The same with what is faster by what parts take once all is planned.
+
+        While other groups are tried here, a fork maps parts for DRAM as if none were faster.
+        """
+        with self._mapped_ahead(batch) as mapped:
+            before = batch
+            batch = self.batch(firsts) if self.regroup(batch) else batch
+            ahead = mapped() if batch is before else None
+        batch = self.batch(firsts) if self.map_for_dram(batch, ahead) else batch
+        return self.batch(firsts) if self.set_up_less(batch) else batch
+
+    @contextmanager
+    def _mapped_ahead(self, batch: Batch) -> Iterator[Callable[[], _Winners | None]]:
+        """What is faster mapped for DRAM, once it is asked for; None where that isn't found ahead."""
+        jobs, regroups = self.compiler.jobs, any(map(self._regroupings, self._regrouped(batch)))
+        if jobs == 1 or not regroups or not any(map(self._moved_parts, self._mapped(batch))):
+            yield lambda: None
+            return
+
+        def found() -> _Winners:
+            self.compiler.jobs = 1
+            return {before.name: self._map_for_dram(before) for before in self._mapped(batch)}
+
+        with begun_in_child(found, "mapping for DRAM") as told:
+
+            def winners() -> _Winners | None:
+                with limited(UNLIMITED), suppress(Exception):
+                    return told()
+                return None
+
+            self.compiler.jobs = jobs - 1
+            try:
+                yield winners
+            finally:
+                self.compiler.jobs = jobs
+
     def set_up_less(self, batch: Batch) -> bool:
         """Whether functions take less time with parts that less is set up for, where plans wait long for that."""
         found = [self._set_up_less(before) for before in batch.sequences if not before.like]
@@ -328,18 +370,30 @@ class _Compilation:
                 break
         return before is not start
 
-    def map_for_dram(self, batch: Batch) -> bool:
-        """Whether functions take less time with parts mapped for DRAM whose tensors don't stay on the chip."""
-        is_decided = {Decision.PHASES, Decision.TRIES} <= self.how.decided
-        found = [self._map_for_dram(before) for before in batch.sequences if is_decided and not before.like]
+    def map_for_dram(self, batch: Batch, ahead: _Winners | None = None) -> bool:
+        """Whether functions take less time with parts mapped for DRAM whose tensors don't stay on the chip.
+
+        What is known `ahead` to be faster is taken without trying what isn't.
+        """
+        if ahead is not None:
+            found = [self._take_told(name, told) for name, winners in ahead.items() for told in winners]
+        else:
+            found = [bool(self._map_for_dram(before)) for before in self._mapped(batch)]
         return any(found)
 
-    def _map_for_dram(self, start: PartSequence) -> bool:
-        """Whether a function does; what got slower by that is mapped as before in another try."""
-        name, best = start.name, start
-        calls, is_first = self.cuts[name].calls, True
-        told = moved_parts(start, calls)
-        for _ in range(_MOST_TRIES):
+    def _mapped(self, batch: Batch) -> list[PartSequence]:
+        """Those of which parts may be mapped for DRAM."""
+        is_decided = {Decision.PHASES, Decision.TRIES} <= self.how.decided
+        return [one for one in batch.sequences if is_decided and not one.like]
+
+    def _moved_parts(self, sequence: PartSequence) -> _Moved:
+        return moved_parts(sequence, self.cuts[sequence.name].calls)
+
+    def _map_for_dram(self, start: PartSequence) -> list[_Moved]:
+        """What made a function faster, the best last; what got slower is mapped as before in another try."""
+        name, best, calls = start.name, start, self.cuts[start.name].calls
+        told, winners = self._moved_parts(start), list[_Moved]()
+        for number in range(_MOST_TRIES):
             other = self._told(name, {}, told) if told else None
             if other is None:
                 break
@@ -349,10 +403,18 @@ class _Compilation:
             if is_better:
                 self._replace(name, other)
                 best = found
-            if len(faster) == len(told) or not (is_better or is_first):
+                winners.append(told)
+            if len(faster) == len(told) or not (is_better or number == 0):
                 break
-            told, is_first = faster, False
-        return best is not start
+            told = faster
+        return winners
+
+    def _take_told(self, name: str, told: _Moved) -> bool:
+        """Maps parts for DRAM that are known to be faster so."""
+        other = self._told(name, {}, told)
+        if other is not None:
+            self._replace(name, other)
+        return other is not None
 
     def _told(self, name: str, loads: Mapping[str, float], moved: Mapping[str, MovedPart]) -> _Compilation | None:
         """Another compilation of a function whose parts know this; None where they take as long as they did."""
@@ -363,14 +425,19 @@ class _Compilation:
 
     def regroup(self, batch: Batch) -> bool:
         """Whether functions take less time with other groups as one, where what parts take speaks for these."""
-        is_decided = {Decision.FUSION, Decision.PHASES, Decision.TRIES} <= self.how.decided
-        found = [self._regroup(before) for before in batch.sequences if is_decided and not before.like]
+        found = [self._regroup(before) for before in self._regrouped(batch)]
         return any(found)
+
+    def _regrouped(self, batch: Batch) -> list[PartSequence]:
+        """Those of which other groups may be one."""
+        is_decided = {Decision.FUSION, Decision.PHASES, Decision.TRIES} <= self.how.decided
+        found = [one for one in batch.sequences if is_decided and not one.like]
+        return [one for one in found if not self._loads_one_by_one(one.name)]
 
     def _regroup(self, start: PartSequence) -> bool:
         name, source = start.name, self.attempts[start.name].source
         best, tried = start, list[list[Regrouping]]()
-        asked = [] if self._loads_one_by_one(name) else self._regroupings(start)
+        asked = self._regroupings(start)
         while asked and asked not in tried and len(tried) < _MOST_REGROUPED:
             tried.append(asked)
             other = self._apart(self.taken - self.cuts[name].kinds.keys())

@@ -111,7 +111,8 @@ def in_turns(action: Callable[[Iterator[Thing]], Value], things: Sequence[Thing]
                 yield things[array("I", turn)[0]]
 
         others = [
-            forks.enter_context(_forked(lambda: action(handed()), what)) for _ in range(1, min(jobs, len(things)))
+            forks.enter_context(begun_in_child(lambda: action(handed()), what))
+            for _ in range(1, min(jobs, len(things)))
         ]
         found = [action(handed())]
         for other in others:
@@ -132,13 +133,13 @@ def run_in_child(action: Callable[[], Value], what: str) -> Value:
     Raises LimitError where it takes too much, ProgramFailedError where it crashes. The fork has none of our other
     threads: `action` must not wait for them, nor import what is not imported yet.
     """
-    with _forked(action, what) as found:
+    with begun_in_child(action, what) as found:
         return found()
 
 
 @contextmanager
-def _forked(action: Callable[[], Value], what: str) -> Iterator[Callable[[], Value]]:
-    """The same while the block runs; what it is handed waits for the fork, which doesn't outlive the block."""
+def begun_in_child(action: Callable[[], Value], what: str) -> Iterator[Callable[[], Value]]:
+    """The same beside the block; what that is handed waits for the fork, which doesn't outlive the block."""
     with _shared_file() as file:
 
         def body() -> None:

@@ -96,6 +96,16 @@ class HomeCandidate:
     def last(self) -> int:
         return max(self.reads)
 
+    def channels(self, place: tuple[int, ...]) -> tuple[tuple[int, int, bool], ...]:
+        """The channels that its slabs take in a place: by phase, column and whether they write there."""
+        if place not in self._channels:
+            self._channels[place] = tuple((phase, column, writes) for column in place for phase, writes in self.moves)
+        return self._channels[place]
+
+    @cached_property
+    def _channels(self) -> dict[tuple[int, ...], tuple[tuple[int, int, bool], ...]]:
+        return {}
+
 
 @dataclass(frozen=True)
 class TileRoom:
@@ -117,6 +127,17 @@ class TileRoom:
 
     def free(self, phase: int, column: int) -> int:
         return self.bytes - self.needed.get((phase, column), 0)
+
+    def least_address(self, first: int, last: int, column: int) -> int:
+        """The end of what phases from one to another need in a column's."""
+        asked = first, last, column
+        if asked not in self._least:
+            self._least[asked] = max(self.needed.get((phase, column), 0) for phase in range(first, last + 1))
+        return self._least[asked]
+
+    @cached_property
+    def _least(self) -> dict[tuple[int, int, int], int]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -152,7 +173,7 @@ def home_beside(one: HomeCandidate, others: Mapping[HomeCandidate, Home], room: 
         _HousedTensor(other, tuple(slab.column for slab in home.slabs), tuple(slab.address for slab in home.slabs))
         for other, home in others.items()
     ]
-    found = _beside(housed, room).placed(one, housed)
+    found = _beside(housed, room).placed(one)
     return None if found is None else found.home
 
 
@@ -198,7 +219,8 @@ class _HousedTensor:
 class _HomeChoice:
     """Depth-first: each tensor in each way and place, or nowhere; what can't win more than the best so far is left.
 
-    `moving` are the slabs that are moved, by phase, column and way.
+    `moving` are the slabs of what is chosen that are moved, by phase, column and way, and `lying` all of these by
+    column: the first and the last phase in which one is there, and its bytes.
     """
 
     tensors: Sequence[Sequence[HomeCandidate]]
@@ -207,6 +229,7 @@ class _HomeChoice:
     gained: float = -1.0
     looked: int = 0
     moving: dict[tuple[int, int, bool], int] = field(default_factory=lambda: defaultdict(int))
+    lying: dict[int, list[tuple[int, int, int, int]]] = field(default_factory=lambda: defaultdict(list))
 
     def search(self, index: int, chosen: tuple[_HousedTensor, ...], gained: float, late: float) -> None:
         most, won = self._left[index]
@@ -216,8 +239,7 @@ class _HomeChoice:
         if index == len(self.tensors):
             self.best, self.gained = chosen, gained
             return
-        found = (self.housed(way, place, chosen) for way in self.tensors[index] for place in way.places)
-        for placed in (placed for placed in found if placed is not None):
+        for placed in (placed for way in self.tensors[index] for placed in self.ways(way)):
             one = placed.one
             self.move(placed, 1)
             self.search(index + 1, (*chosen, placed), gained + self.room.gained(one), late + one.late_seconds)
@@ -285,13 +307,13 @@ class _HomeChoice:
     ) -> list[_HousedTensor]:
         """Tensors and one more in a place, then others wherever these leave them one; none where that has no room."""
         beside = _beside(housed, self.room)
-        placed = beside.housed(way, place, housed)
+        placed = beside.housed(way, place, {})
         if placed is None:
             return []
         found = [*housed, placed]
         beside.move(placed, 1)
         for ways in others:
-            again = next((one for each in ways if (one := beside.placed(each, found)) is not None), None)
+            again = next((one for each in ways if (one := beside.placed(each)) is not None), None)
             if again is not None:
                 found.append(again)
                 beside.move(again, 1)
@@ -307,54 +329,63 @@ class _HomeChoice:
         for ways in order:
             late -= _won(ways)
             fast = (one for one in ways if late + one.late_seconds <= 0)
-            placed = next((found for one in fast if (found := self.placed(one, chosen)) is not None), None)
+            placed = next((found for one in fast if (found := self.placed(one)) is not None), None)
             if placed is not None:
                 late += placed.one.late_seconds
                 chosen.append(placed)
                 self.move(placed, 1)
         return chosen
 
-    def placed(self, one: HomeCandidate, chosen: Sequence[_HousedTensor]) -> _HousedTensor | None:
+    def placed(self, one: HomeCandidate) -> _HousedTensor | None:
         """A tensor in the first of its places that others leave it."""
-        return next((way for place in one.places if (way := self.housed(one, place, chosen)) is not None), None)
+        return next(self.ways(one), None)
 
-    def housed(
-        self, one: HomeCandidate, place: tuple[int, ...], chosen: Sequence[_HousedTensor]
-    ) -> _HousedTensor | None:
-        ways = ((phase, column, writes) for column in place for phase, writes in one.moves)
-        if any(self.moving[way] >= self.room.channels.get(way, 0) for way in ways):
-            return None
-        beside = [placed for placed in chosen if placed.one.first <= one.last and one.first <= placed.one.last]
+    def ways(self, one: HomeCandidate) -> Iterator[_HousedTensor]:
+        """A tensor in each of its places that others leave it, as long as these are the same."""
+        known = dict[int, int | None]()
+        return (way for place in one.places if (way := self.housed(one, place, known)) is not None)
+
+    def housed(self, one: HomeCandidate, place: tuple[int, ...], known: dict[int, int | None]) -> _HousedTensor | None:
+        """A tensor in a place; None where others leave it none. `known` are its addresses by column."""
+        moving, channels = self.moving, self.room.channels
+        for way in one.channels(place):
+            if moving[way] >= channels.get(way, 0):
+                return None
         addresses = []
         for column in place:
-            address = self._address(one, column, beside)
+            address = known[column] if column in known else known.setdefault(column, self._address(one, column))
             if address is None:
                 return None
             addresses.append(address)
         return _HousedTensor(one, place, tuple(addresses))
 
-    def _address(self, one: HomeCandidate, column: int, beside: Sequence[_HousedTensor]) -> int | None:
+    def _address(self, one: HomeCandidate, column: int) -> int | None:
         """The highest address in a tile that neither a tensor's phases need nor what is at home at the same time."""
-        size = self._size(one)
-        least = max(self.room.needed.get((phase, column), 0) for phase in range(one.first, one.last + 1))
-        others = [
-            (placed.addresses[placed.place.index(column)], self._size(placed.one))
-            for placed in beside
-            if column in placed.place
-        ]
-        for end in sorted({self.room.bytes, *(address for address, _ in others)}, reverse=True):
-            address = (end - size) // self.room.alignment_bytes * self.room.alignment_bytes
+        size, alignment, first, last = self._size(one), self.room.alignment_bytes, one.first, one.last
+        least = self.room.least_address(first, last, column)
+        others = [(low, high) for begin, end, low, high in self.lying[column] if begin <= last and first <= end]
+        for top in sorted({self.room.bytes, *(begin for begin, _ in others)}, reverse=True):
+            address = (top - size) // alignment * alignment
             if address < least:
                 return None
-            if all(address + size <= other or other + taken <= address for other, taken in others):
+            for begin, end in others:
+                if begin < address + size and address < end:
+                    break
+            else:
                 return address
         return None
 
     def move(self, placed: _HousedTensor, sign: int) -> None:
-        """Takes the channels of a tensor's slabs, or gives them back."""
-        for column in placed.place:
-            for phase, writes in placed.one.moves:
-                self.moving[phase, column, writes] += sign
+        """Takes the channels and the bytes of a tensor's slabs, or gives them back."""
+        one, size = placed.one, self._size(placed.one)
+        for way in one.channels(placed.place):
+            self.moving[way] += sign
+        for column, address in dict(zip(reversed(placed.place), reversed(placed.addresses))).items():
+            slab = one.first, one.last, address, address + size
+            if sign > 0:
+                self.lying[column].append(slab)
+            else:
+                self.lying[column].remove(slab)
 
     def _size(self, one: HomeCandidate) -> int:
         return -(-one.slab_bytes // self.room.alignment_bytes) * self.room.alignment_bytes

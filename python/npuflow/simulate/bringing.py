@@ -8,12 +8,13 @@ reaches all scratchpads does so through any of its lanes.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import zip_longest
 
+from npuflow.core.once_of_object import once_of_object
 from npuflow.simulate.chains import chain_length, chain_move
 from npuflow.simulate.deepened import with_buffers
 from npuflow.simulate.home_ports import HomeChain
@@ -80,6 +81,26 @@ class _Lane:
     stream: FlatStream
 
 
+@dataclass(frozen=True)
+class _Wired:
+    """The names of a program's engines, to what channels each sends, once each, and which feed each channel."""
+
+    engines: frozenset[str]
+    receivers: Mapping[str, Sequence[tuple[str, ...]]]
+    senders: Mapping[str, Set[str]]
+
+
+@once_of_object
+def _wired(program: Program) -> _Wired:
+    receivers, senders = defaultdict[str, list[tuple[str, ...]]](list), defaultdict[str, set[str]](set)
+    for stream in program.streams:
+        if stream.receivers not in receivers[stream.sender]:
+            receivers[stream.sender].append(stream.receivers)
+        for end in stream.receivers:
+            senders[end].add(stream.sender)
+    return _Wired(frozenset(engine.name for engine in program.engines), receivers, senders)
+
+
 @dataclass
 class _Bringing:
     """`ways` are how things come, `received` what channels receive, by name, whose places and numbers are `ends`."""
@@ -113,6 +134,10 @@ class _Bringing:
     def platform(self) -> Platform:
         return Platform(self.device)
 
+    @cached_property
+    def _wired(self) -> _Wired:
+        return _wired(self.program)
+
     @property
     def tensor(self) -> str:
         return self.brought.name
@@ -145,29 +170,27 @@ class _Bringing:
         places = [self.tiles[number] for number in arrival.numbers]
         if not self.goes_through_switches:
             return tuple(self._end(place, lane) for place in places)
-        streams = [*self.program.streams, *(way.stream for way in self.ways)]
-        leads = [*dict.fromkeys(stream.receivers for stream in streams if stream.sender == port)]
+        own = (way.stream.receivers for way in self.ways if way.stream.sender == port)
+        leads = [*dict.fromkeys((*self._wired.receivers.get(port, ()), *own))]
         if not leads:
             ends = [self._free_end(place, lane) for place in places]
             found = tuple(end for end in ends if end is not None)
             return None if self._is_last(port, arrival) or len(found) < len(ends) else found
         known = {self._end(place, number): place for place in places for number in self._numbers}
-        fed = {end for stream in self.program.streams if stream.sender != port for end in stream.receivers}
         leads_there = len(leads) == 1 and [known.get(end) for end in leads[0]] == places
-        return leads[0] if leads_there and not fed & {*leads[0]} else None
+        return leads[0] if leads_there and all(self._wired.senders.get(e, {port}) == {port} for e in leads[0]) else None
 
     def _is_last(self, port: str, arrival: Arrival) -> bool:
         """Whether packets could come through no channel of a shim but this one."""
         _, column = arrival.tile
         names = self.platform.channels_beside(self.device.dram_level, Side.OUT, column)
-        taken = {engine.name for engine in self.program.engines} | {way.port for way in self.ways}
-        return {*names} - taken == {port}
+        taken = {way.port for way in self.ways}
+        return {name for name in names if name not in self._wired.engines and name not in taken} == {port}
 
     def _free_end(self, place: tuple[int, int], lane: int) -> str | None:
         """A channel into a memory tile that a phase leaves alone, that of the lane first."""
-        taken = {engine.name for engine in self.program.engines} | {*self.received}
         found = (self._end(place, number) for number in sorted(self._numbers, key=lambda number: number != lane))
-        return next((name for name in found if name not in taken), None)
+        return next((name for name in found if name not in self._wired.engines and name not in self.received), None)
 
     def _end(self, place: tuple[int, int], number: int) -> str:
         name = self.platform.channel_name(self.level, Side.IN, place, number)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 
+from npuflow.core.once_of_object import once_of_object
 from npuflow.network.phases import Writes
 from npuflow.network.set_up import NO_TASKS, TaskWrites, Waiting
 from npuflow.simulate.platform import Platform
@@ -95,6 +96,12 @@ class _Hands:
     @cached_property
     def needed(self) -> Mapping[_Place, Mapping[str, int]]:
         """The descriptors that each place's channels need, with as many tasks in their queues as have room there."""
+        known = _needed_by(self.program)
+        if self.device not in known:
+            known[self.device] = self._needed()
+        return known[self.device]
+
+    def _needed(self) -> Mapping[_Place, Mapping[str, int]]:
         tasks, size, cycles = Counter[str](), dict[str, int](), 0
         for step, times in counted(self.control.body if self.control is not None else ()):
             if isinstance(step, FlatControl):
@@ -120,6 +127,12 @@ class _Hands:
         return round(cycles / self.each_cycles) if self.each_cycles else 0
 
 
+@once_of_object
+def _needed_by(_: Program) -> dict[Device, Mapping[_Place, Mapping[str, int]]]:
+    """What a program's channels need on devices: it is asked for behind one phase and another."""
+    return {}
+
+
 @dataclass
 class _SettingAhead:
     """The steps of a control processor one by one, until it waits for something else than room in a queue."""
@@ -130,6 +143,7 @@ class _SettingAhead:
     tasks: list[str] = field(default_factory=list)
     held: dict[str, int] = field(default_factory=dict)
     written: dict[_Place, int] = field(default_factory=dict)
+    written_in: dict[tuple[_Place, int], tuple[float, float]] = field(default_factory=dict)
 
     def body(self) -> tuple[FlatStep, ...]:
         assert self.hands.control is not None, "tasks are handed out by somebody"
@@ -172,8 +186,15 @@ class _SettingAhead:
 
     def _seconds(self, place: _Place, count: int) -> float:
         """What it takes to write so many descriptors of a place: one by one, or as packets."""
-        one_by_one = Writes(count).seconds(self.hands.device.control)
-        return min(one_by_one, self._packet_seconds(place, count)) if count else 0.0
+        return min(self._ways_to_write(place, count)) if count else 0.0
+
+    def _ways_to_write(self, place: _Place, count: int) -> tuple[float, float]:
+        """What it takes one by one, and as packets: found once for a task, its room and the one before."""
+        known = self.written_in.get((place, count))
+        if known is None:
+            known = Writes(count).seconds(self.hands.device.control), self._packet_seconds(place, count)
+            self.written_in[place, count] = known
+        return known
 
     def _packet_seconds(self, place: _Place, count: int) -> float:
         """The same as a stream of packets, where a channel of the place is left for that."""
@@ -189,7 +210,8 @@ class _SettingAhead:
         While the phase before works, the task that brings packets takes one.
         """
         count = self.written.get(place, 0) + size
-        packets = int(self._packet_seconds(place, count) < Writes(count).seconds(self.hands.device.control))
+        one_by_one, as_packets = self._ways_to_write(place, count)
+        packets = int(as_packets < one_by_one)
         needed, held = self.hands.needed[place], self.held.get(task, 0) + size
         need = sum(max(own, held if one == task else self.held.get(one, 0)) for one, own in needed.items())
         have = self.hands.device.dma(self.hands.device.dram_level).descriptors
