@@ -127,7 +127,7 @@ def test_caches_of_all_layers_in_one_tensor_are_written_where_they_lie() -> None
     (cache,) = (value for value in sequence.plan.values if value.updated_bytes is not None)
     assert cache.updated_bytes == caches.nbytes + 3 * 32 * 4
     given = caches.clone()
-    found = compiled["main"].execute(x.numpy(), caches.numpy().copy())
+    found = compiled.sequence("main").execute(x.numpy(), caches.numpy().copy())
     expected = Layers()(x, given), given
     for now, then in zip(found, expected, strict=True):
         np.testing.assert_allclose(now, then.numpy(), rtol=1e-5, atol=1e-6)
