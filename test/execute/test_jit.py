@@ -314,6 +314,62 @@ def test_a_window_is_summed_up_along_rows_in_its_order() -> None:
     assert np.array_equal(program.run([a, b, c]).arguments[2], expected)
 
 
+def added_at_once(text: str) -> int:
+    """How many products the innermost loop adds up; 1 where it is an op still."""
+    module = npuflow.parse(text, npuflow.new_context())
+    with module.context:
+        order_loops(module)
+    return max(len(ops_of(module.operation, "arith.addf")), 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "columns", "at_once"),
+    [
+        pytest.param(64, 128, 2048, 4, id="sixteen rows and four steps"),
+        pytest.param(65, 132, 2048, 4, id="row by row"),
+        pytest.param(64, 131, 2048, 1, id="steps that four do not divide"),
+        pytest.param(64, 128, 2047, 1, id="too few to unroll"),
+        pytest.param(1600, 7, 2048, 7, id="all of a short sum"),
+    ],
+)
+def test_steps_of_what_computes_much_are_added_up_at_once_in_order(
+    rows: int, steps: int, columns: int, at_once: int
+) -> None:
+    lhs, rhs, sums = ("(m, k)", f"{rows}x{steps}"), ("(k, n)", f"{steps}x{columns}"), ("(m, n)", f"{rows}x{columns}")
+    text = summing("(m, n, k)", 1, lhs, rhs, sums)
+    assert added_at_once(text) == at_once
+    program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
+    a, b, c = random_arrays(program.signature.inputs, 0)
+    expected = c.copy()
+    for step in range(steps):
+        expected += a[:, step, None] * b[None, step, :]
+    assert np.array_equal(program.run([a, b, c]).arguments[2], expected)
+
+
+def test_a_large_window_is_added_up_in_its_order() -> None:
+    image, weights = ("(b, c, h + i, w + j)", "2x32x34x34"), ("(o, c, i, j)", "32x32x3x3")
+    text = summing("(b, o, h, w, c, i, j)", 3, image, weights, ("(b, o, h, w)", "2x32x32x32"))
+    assert added_at_once(text) == 3
+    program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
+    a, b, c = random_arrays(program.signature.inputs, 0)
+    expected = c.copy()
+    for channel, i, j in np.ndindex(32, 3, 3):
+        expected += b[None, :, channel, i, j, None, None] * a[:, None, channel, i : i + 32, j : j + 32]
+    assert np.array_equal(program.run([a, b, c]).arguments[2], expected)
+
+
+def test_batches_are_computed_one_after_the_other() -> None:
+    lhs, rhs, sums = ("(b, m, k)", "3x32x96"), ("(b, k, n)", "3x96x2048"), ("(b, m, n)", "3x32x2048")
+    text = summing("(b, m, n, k)", 1, lhs, rhs, sums)
+    assert added_at_once(text) == 4
+    program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
+    a, b, c = random_arrays(program.signature.inputs, 0)
+    expected = c.copy()
+    for step in range(96):
+        expected += a[:, :, step, None] * b[:, None, step, :]
+    assert np.array_equal(program.run([a, b, c]).arguments[2], expected)
+
+
 def test_loops_stay_where_no_parallel_one_runs_along_rows_of_all() -> None:
     turned = summing("(m, n, k)", 1, ("(m, k)", "8x300"), ("(n, k)", "9x300"), ("(m, n)", "8x9"))
     rows = summing("(m, k)", 1, ("(m, k)", "8x300"), ("(k)", "300"), ("(m)", "8"))
