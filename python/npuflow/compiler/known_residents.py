@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 class KnownResidents:
     """What has been found so far, for one compilation; what homes cost a part is known by its program.
 
-    `programs` have those that were met, by identity, each with a name of its own: parts that are compiled again are
-    called otherwise. `phases` are the last ones, for parts that may be spread, and that may not. `times` are those of
+    `programs` have those that were met, by identity, each with the name of its `kind`: parts that are compiled again
+    are called otherwise, and those that differ in numbers of their kernels alone, as layers that are alike in i8, are
+    moved alike. `phases` are the last ones, for parts that may be spread, and that may not. `times` are those of
     programs that begin with what others bring, or bring something.
     """
 
     programs: dict[int, tuple[Program, str]] = field(default_factory=dict)
+    kinds: dict[Hashable, str] = field(default_factory=dict)
     found: list[tuple[CallList, bool, Resident]] = field(default_factory=list)
     phases: dict[bool, HomePhases | None] = field(default_factory=dict)
     times: dict[Hashable, SpareTime | None] = field(default_factory=dict)
@@ -37,7 +39,7 @@ class KnownResidents:
         """What `resident` finds."""
         from npuflow.compiler.residency import home_phases, resident
 
-        names = {name: self.name_of(part.program) for name, part in parts.items()}
+        names = {name: self.name_of(part) for name, part in parts.items()}
         own = replace(calls, calls=tuple(replace(call, name=names[call.name]) for call in calls.calls))
         found = next((found for asked, spread, found in self.found if spread == spreads and asked == own), None)
         if found is None:
@@ -48,9 +50,14 @@ class KnownResidents:
         back = zip(found.calls.calls, calls.calls, strict=True)
         return replace(found, calls=replace(calls, calls=tuple(replace(new, name=call.name) for new, call in back)))
 
-    def name_of(self, program: Program) -> str:
-        """What a program is called wherever it is met."""
-        return self.programs.setdefault(id(program), (program, f"program{len(self.programs)}"))[1]
+    def name_of(self, part: CompiledFunction) -> str:
+        """What a part's program is called wherever one like it is met."""
+        met = self.programs.get(id(part.program))
+        if met is None:
+            kind = part.program, *part.arguments, None, *part.results
+            met = part.program, self.kinds.setdefault(kind, f"program{len(self.kinds)}")
+            self.programs[id(part.program)] = met
+        return met[1]
 
 
 def _named(part: CompiledFunction, name: str) -> CompiledFunction:

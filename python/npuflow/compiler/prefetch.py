@@ -235,7 +235,7 @@ class _Prefetching:
                 more += [made] if made.brought.prefetch.arrivals else []
             brought = [(each.brought.number, one) for each in more for one in each.brought.prefetch.arrivals]
             likeness = tuple((firsts[number].tensor, arrival.likeness) for number, arrival in brought)
-            way = self.known.name_of(self.parts[reader].program), likeness, *(each.way for each in more)
+            way = self.known.name_of(self.parts[reader]), likeness, *(each.way for each in more)
             if not more or way in tried:
                 continue
             tried.add(way)
@@ -295,7 +295,7 @@ class _Prefetching:
 
     def _run(self, one: PrefetchedPhase, ready: ReadyPhase, more_cycles: int) -> SpareTime | None:
         """How long it takes with so many cycles more for its change: as long wherever buffers lie, so found once."""
-        key, times = (self.known.name_of(ready.part.program), one.ways, ready.tasks.tasks), self.known.times
+        key, times = (self.known.name_of(ready.part), one.ways, ready.tasks.tasks), self.known.times
         if key not in times:
             times[key] = ready.time()
         return ready.behind_change(times[key], more_cycles)
