@@ -13,7 +13,7 @@ Network = tuple[nn.Module, tuple[Tensor, ...]]
 
 # Llama-3.2-1B.
 LLAMA_WIDTH, LLAMA_HEADS, LLAMA_KV_HEADS, LLAMA_HIDDEN, LLAMA_BASE = 2048, 32, 8, 8192, 500000.0
-LLAMA_TOKENS = 2048
+LLAMA_TOKENS, LLAMA_LAYERS, LLAMA_VOCABULARY = 2048, 16, 128256
 
 
 def bert_block() -> Network:
@@ -44,6 +44,12 @@ def llama_decode() -> Network:
 def llama_decode_cat() -> Network:
     """The same for one token behind 2048 others, whose caches of f32 become new ones that have its own there, too."""
     return LlamaDecodeCat().eval(), (torch.randn(1, 1, LLAMA_WIDTH), *caches())
+
+
+def llama() -> Network:
+    """All of it for the last of 2048 tokens; the caches of all layers are one tensor of bf16 each."""
+    kept = (torch.stack([cache.bfloat16()] * LLAMA_LAYERS) for cache in caches())
+    return Llama().eval(), (torch.zeros(1, 1, dtype=torch.int64), *kept)
 
 
 def caches() -> tuple[Tensor, Tensor]:
@@ -144,6 +150,22 @@ class LlamaDecode(LlamaLayer):
         keys[:, :, place], values[:, :, place] = k[:, :, 0], v[:, :, 0]
         mixed = functional.scaled_dot_product_attention(q, *(for_all_heads(one.to(q.dtype)) for one in (keys, values)))
         return self.finished(x, mixed)
+
+
+class Llama(nn.Module):
+    """A token's embedding, all layers, and scores of the tokens that may follow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(LLAMA_VOCABULARY, LLAMA_WIDTH)
+        self.layers = nn.ModuleList(LlamaDecode() for _ in range(LLAMA_LAYERS))
+        self.after = nn.RMSNorm(LLAMA_WIDTH, eps=1e-5)
+
+    def forward(self, token: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        x = self.embedding(token)
+        for number, layer in enumerate(self.layers):
+            x = layer(x, keys[number], values[number])
+        return functional.linear(self.after(x), self.embedding.weight)
 
 
 class LlamaDecodeCat(LlamaLayer):

@@ -7,8 +7,8 @@
 // RUN: npuflow-opt %s --npuflow-normalize-linalg --mlir-print-ir-after=npuflow-fold-views,npuflow-fuse-elementwise -o %t 2>&1 | filecheck %s --check-prefix=DUMPS
 // RUN: npuflow-opt %s --npuflow-normalize-linalg --mlir-pass-statistics -o %t 2>&1 | filecheck %s --check-prefix=COUNTS
 
-// PASSES:      Pass Manager with 30 passes:
-// PASSES-NEXT: builtin.module(npuflow-import-program,npuflow-generalize-operators,npuflow-read-scalars,npuflow-fold-constants,npuflow-read-elements,npuflow-compute-parts,npuflow-join-slices,npuflow-read-positions,npuflow-drop-unit-dims,npuflow-fold-views,npuflow-fold-extensions,npuflow-find-greatest,npuflow-mask-padding,npuflow-add-inits,npuflow-narrow-sums{bits=32},npuflow-fuse-elementwise,npuflow-narrow-comparisons,npuflow-detach-factors,npuflow-drop-unit-loops,npuflow-collapse-contractions,npuflow-round-sums,npuflow-expose-heads,npuflow-compute-padding,npuflow-compute-slices,npuflow-update-arguments,npuflow-sink-constants,npuflow-mark-lookups,npuflow-split-reductions,npuflow-widen-scalars,npuflow-drop-marks){{$}}
+// PASSES:      Pass Manager with 31 passes:
+// PASSES-NEXT: builtin.module(npuflow-import-program,npuflow-generalize-operators,npuflow-read-scalars,npuflow-fold-constants,npuflow-read-elements,npuflow-compute-parts,npuflow-write-through,npuflow-join-slices,npuflow-read-positions,npuflow-drop-unit-dims,npuflow-fold-views,npuflow-fold-extensions,npuflow-find-greatest,npuflow-mask-padding,npuflow-add-inits,npuflow-narrow-sums{bits=32},npuflow-fuse-elementwise,npuflow-narrow-comparisons,npuflow-detach-factors,npuflow-drop-unit-loops,npuflow-collapse-contractions,npuflow-round-sums,npuflow-expose-heads,npuflow-compute-padding,npuflow-compute-slices,npuflow-update-arguments,npuflow-sink-constants,npuflow-mark-lookups,npuflow-split-reductions,npuflow-widen-scalars,npuflow-drop-marks){{$}}
 
 // TIMES:       npuflow-import-program
 // TIMES-NEXT:  npuflow-generalize-operators

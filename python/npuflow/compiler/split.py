@@ -316,18 +316,19 @@ class _Compilation:
 
         While other groups are tried here, a fork maps parts for DRAM as if none were faster.
         """
-        with self._mapped_ahead(batch) as mapped:
+        asked = [(one, found) for one in self._regrouped(batch) if (found := self._regroupings(one))]
+        with self._mapped_ahead(batch, beside=bool(asked)) as mapped:
             before = batch
-            batch = self.batch(firsts) if self.regroup(batch) else batch
+            batch = self.batch(firsts) if self.regroup(asked) else batch
             ahead = mapped() if batch is before else None
         batch = self.batch(firsts) if self.map_for_dram(batch, ahead) else batch
         return self.batch(firsts) if self.set_up_less(batch) else batch
 
     @contextmanager
-    def _mapped_ahead(self, batch: Batch) -> Iterator[Callable[[], _Winners | None]]:
-        """What is faster mapped for DRAM, once it is asked for; None where that isn't found ahead."""
-        jobs, regroups = self.compiler.jobs, any(map(self._regroupings, self._regrouped(batch)))
-        if jobs == 1 or not regroups or not any(map(self._moved_parts, self._mapped(batch))):
+    def _mapped_ahead(self, batch: Batch, *, beside: bool) -> Iterator[Callable[[], _Winners | None]]:
+        """What is faster mapped for DRAM, once it is asked for; None where that isn't found `beside` other tries."""
+        jobs = self.compiler.jobs
+        if jobs == 1 or not beside or not any(map(self._moved_parts, self._mapped(batch))):
             yield lambda: None
             return
 
@@ -423,9 +424,9 @@ class _Compilation:
         fits = other.fits_in_parts(other.begun(attempt.source, attempt))
         return other if fits and other.times(name) != self.times(name) else None
 
-    def regroup(self, batch: Batch) -> bool:
+    def regroup(self, asked: Sequence[tuple[PartSequence, list[Regrouping]]]) -> bool:
         """Whether functions take less time with other groups as one, where what parts take speaks for these."""
-        found = [self._regroup(before) for before in self._regrouped(batch)]
+        found = [self._regroup(before, own) for before, own in asked]
         return any(found)
 
     def _regrouped(self, batch: Batch) -> list[PartSequence]:
@@ -434,10 +435,9 @@ class _Compilation:
         found = [one for one in batch.sequences if is_decided and not one.like]
         return [one for one in found if not self._loads_one_by_one(one.name)]
 
-    def _regroup(self, start: PartSequence) -> bool:
+    def _regroup(self, start: PartSequence, asked: list[Regrouping]) -> bool:
         name, source = start.name, self.attempts[start.name].source
         best, tried = start, list[list[Regrouping]]()
-        asked = self._regroupings(start)
         while asked and asked not in tried and len(tried) < _MOST_REGROUPED:
             tried.append(asked)
             other = self._apart(self.taken - self.cuts[name].kinds.keys())
