@@ -16,6 +16,7 @@
 // TIMES-NEXT:  npuflow-fold-constants
 // TIMES-NEXT:  npuflow-read-elements
 // TIMES-NEXT:  npuflow-compute-parts
+// TIMES-NEXT:  npuflow-write-through
 // TIMES-NEXT:  npuflow-join-slices
 // TIMES-NEXT:  npuflow-read-positions
 // TIMES-NEXT:  npuflow-drop-unit-dims
