@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from npuflow.allocate.check import packing_problems
-from npuflow.allocate.problem import LiveBuffer
+from npuflow.allocate.problem import LiveBuffer, Packing
+from npuflow.allocate.solve import AllocationMethod, allocate
 from npuflow.tools.npuflow import main
 
 HARD = Path(__file__).resolve().parents[1] / "allocate" / "Inputs"
@@ -99,6 +101,24 @@ def test_a_budget_that_is_over_is_said(capsys: Capture) -> None:
 def test_wrong_calls(arguments: list[str], code: int, said: str, small: Path, capsys: Capture) -> None:
     assert main(["allocate", *(str(small) if word == "SMALL" else word for word in arguments)]) == code
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "seconds"),
+    [([], 5), (["--capacity=16"], 30), (["--budget=2s"], 2), (["--capacity=16", "--budget=1m"], 60)],
+)
+def test_less_is_looked_for_shorter_than_what_fits(
+    flags: list[str], seconds: float, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def noted(buffers: Sequence[LiveBuffer], method: AllocationMethod, capacity: int | None, limit: float) -> Packing:
+        asked.append(limit)
+        return allocate(buffers, method, capacity, limit)
+
+    monkeypatch.setattr("npuflow.allocate.solve.allocate", noted)
+    assert main(["allocate", str(small), *flags]) == 0
+    assert asked == [seconds]
 
 
 def test_the_page_has_a_rectangle_for_each_buffer(small: Path, tmp_path: Path) -> None:

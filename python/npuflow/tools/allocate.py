@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from npuflow.errors import ExitCode, InputError, InternalError, UsageError, with_hint
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _METHODS = ("exact", "colouring", "greedy")
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h)?")
 _SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+# How long is searched for a packing that fits, and for one that needs less than those found.
+_TO_FIT, _TO_LESSEN = "30s", "5s"
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,12 @@ class AllocateFlags:
         group="",
         choices=_METHODS,
     )
-    budget: str = flag("30s", "how long to search: 500ms, 30s, 5m (default: 30s)", group="", metavar="time")
+    budget: str | None = flag(
+        None,
+        "how long to search: 500ms, 30s, 5m (default: 30s, without --capacity 5s)",
+        group="",
+        metavar="time",
+    )
     html: str | None = flag(
         None, "draw addresses over time into a page", group="", metavar="file", file=FileUse.WRITTEN
     )
@@ -69,9 +76,10 @@ def run(arguments: Sequence[str]) -> ExitCode:
         return ExitCode.OK
     flags, inputs = given
     path = the_only(inputs, "CSV file", COMMAND_LINE.usage)
-    seconds = _seconds(flags.budget)
+    budget = flags.budget or (_TO_FIT if flags.capacity is not None else _TO_LESSEN)
+    seconds = _seconds(budget)
     check_files(flags, inputs)
-    return _allocate(path, flags, seconds)
+    return _allocate(path, replace(flags, budget=budget), seconds)
 
 
 def _seconds(text: str) -> float:
