@@ -162,15 +162,21 @@ def test_what_makes_no_sense_is_refused() -> None:
     assert [one.name for one in npuflow.convert(two, "bf16").conversions] == ["network", "other"]
 
 
-def test_the_original_is_run_once_with_its_layers(monkeypatch: pytest.MonkeyPatch, data: list[Array]) -> None:
-    """Ranges of factors and what layers hand on are of the same run; what was made of it takes one more."""
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The functions that are run from now on."""
     runs: list[str] = []
 
-    def counted(module: ir.Operation, name: str, *, poison: bool) -> Executable:
+    def noted(module: ir.Operation, name: str, *, poison: bool) -> Executable:
         runs.append(name)
         return compile_function(module, name, poison=poison)
 
-    monkeypatch.setattr("npuflow.compiler.layer_errors.compile_function", counted)
+    monkeypatch.setattr("npuflow.compiler.layer_errors.compile_function", noted)
+    return runs
+
+
+def test_the_original_is_run_once_with_its_layers(monkeypatch: pytest.MonkeyPatch, data: list[Array]) -> None:
+    """Ranges of factors and what layers hand on are of the same run; what was made of it takes one more."""
+    runs = counted(monkeypatch)
     (conversion,) = npuflow.convert(NETWORK, "i8", data).conversions
     assert len(runs) == 2
     assert len(conversion.layers) == 2
@@ -181,13 +187,7 @@ def test_the_original_is_run_once_with_its_layers(monkeypatch: pytest.MonkeyPatc
 def test_what_takes_too_much_is_run_for_ranges_alone(
     monkeypatch: pytest.MonkeyPatch, data: list[Array], limit: str, why: str, kind: str, runs: int
 ) -> None:
-    ran: list[str] = []
-
-    def counted(module: ir.Operation, name: str, *, poison: bool) -> Executable:
-        ran.append(name)
-        return compile_function(module, name, poison=poison)
-
-    monkeypatch.setattr("npuflow.compiler.layer_errors.compile_function", counted)
+    ran = counted(monkeypatch)
     monkeypatch.setattr(f"npuflow.compiler.conversion.{limit}", 1)
     (conversion,) = npuflow.convert(NETWORK, kind, data).conversions
     assert len(ran) == runs

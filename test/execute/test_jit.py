@@ -273,6 +273,22 @@ def summing(loops: str, summed: int, *operands: tuple[str, str]) -> str:
       }}"""
 
 
+def product(rows: int, steps: int, columns: int) -> str:
+    """A matmul."""
+    lhs, rhs, sums = ("(m, k)", f"{rows}x{steps}"), ("(k, n)", f"{steps}x{columns}"), ("(m, n)", f"{rows}x{columns}")
+    return summing("(m, n, k)", 1, lhs, rhs, sums)
+
+
+def is_added_up_in_order(text: str) -> bool:
+    """Whether a matmul, or several, add up products step by step, to the bit."""
+    program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
+    a, b, c = random_arrays(program.signature.inputs, 0)
+    expected = c.copy()
+    for step in range(a.shape[-1]):
+        expected += a[..., :, step, None] * b[..., None, step, :]
+    return np.array_equal(program.run([a, b, c]).arguments[2], expected)
+
+
 def loops_of(text: str) -> str:
     """The kinds of a sum's loops as they are executed, from the outermost on; P and R."""
     module = npuflow.parse(text, npuflow.new_context())
@@ -291,15 +307,9 @@ def loops_of(text: str) -> str:
     ],
 )
 def test_sums_are_added_up_in_order_but_along_rows(rows: int, columns: int, order: str) -> None:
-    lhs, rhs, sums = ("(m, k)", f"{rows}x300"), ("(k, n)", f"300x{columns}"), ("(m, n)", f"{rows}x{columns}")
-    text = summing("(m, n, k)", 1, lhs, rhs, sums)
+    text = product(rows, 300, columns)
     assert loops_of(text) == order
-    program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
-    a, b, c = random_arrays(program.signature.inputs, 0)
-    expected = c.copy()
-    for step in range(300):
-        expected += a[:, step, None] * b[None, step, :]
-    assert np.array_equal(program.run([a, b, c]).arguments[2], expected)
+    assert is_added_up_in_order(text)
 
 
 def test_a_window_is_summed_up_along_rows_in_its_order() -> None:
@@ -335,15 +345,9 @@ def added_at_once(text: str) -> int:
 def test_steps_of_what_computes_much_are_added_up_at_once_in_order(
     rows: int, steps: int, columns: int, at_once: int
 ) -> None:
-    lhs, rhs, sums = ("(m, k)", f"{rows}x{steps}"), ("(k, n)", f"{steps}x{columns}"), ("(m, n)", f"{rows}x{columns}")
-    text = summing("(m, n, k)", 1, lhs, rhs, sums)
+    text = product(rows, steps, columns)
     assert added_at_once(text) == at_once
-    program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
-    a, b, c = random_arrays(program.signature.inputs, 0)
-    expected = c.copy()
-    for step in range(steps):
-        expected += a[:, step, None] * b[None, step, :]
-    assert np.array_equal(program.run([a, b, c]).arguments[2], expected)
+    assert is_added_up_in_order(text)
 
 
 def test_a_large_window_is_added_up_in_its_order() -> None:
@@ -362,12 +366,7 @@ def test_batches_are_computed_one_after_the_other() -> None:
     lhs, rhs, sums = ("(b, m, k)", "3x32x96"), ("(b, k, n)", "3x96x2048"), ("(b, m, n)", "3x32x2048")
     text = summing("(b, m, n, k)", 1, lhs, rhs, sums)
     assert added_at_once(text) == 4
-    program = compile_function(npuflow.parse(text, npuflow.new_context()).operation, "f")
-    a, b, c = random_arrays(program.signature.inputs, 0)
-    expected = c.copy()
-    for step in range(96):
-        expected += a[:, :, step, None] * b[:, None, step, :]
-    assert np.array_equal(program.run([a, b, c]).arguments[2], expected)
+    assert is_added_up_in_order(text)
 
 
 def test_loops_stay_where_no_parallel_one_runs_along_rows_of_all() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import npuflow
+from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
 from npuflow.execute.jit import compile_function
 from npuflow.execute.lowering import isolated, lower_to_llvm
@@ -23,6 +24,13 @@ def scaled(result: str, source: str, factor: str, into: str = "%empty") -> str:
           %product = arith.mulf %in, {factor} : f32
           linalg.yield %product : f32
         }} -> tensor<8xf32>"""
+
+
+def shared_in(module: ir.Module) -> int:
+    """How many functions are there for several ops."""
+    lowered = lower_to_llvm(isolated(module.operation, "f"), "f", poison=False)
+    names = [str(op.attributes["sym_name"]) for op in ops_of(lowered.module.operation, "llvm.func")]
+    return sum(SHARED in name for name in names)
 
 
 def program(*ops: str) -> str:
@@ -55,9 +63,7 @@ def chain(*factors: str) -> list[str]:
 )
 def test_what_is_alike_is_one_function(factors: tuple[str, ...], shared: int, factor: float) -> None:
     module = npuflow.parse(program(*chain(*factors)), npuflow.new_context())
-    lowered = lower_to_llvm(isolated(module.operation, "f"), "f", poison=False)
-    names = [str(op.attributes["sym_name"]) for op in ops_of(lowered.module.operation, "llvm.func")]
-    assert sum(SHARED in name for name in names) == shared
+    assert shared_in(module) == shared
     x = np.arange(8, dtype=np.float32)
     (result,) = compile_function(module.operation, "f").run([x, np.array(5, np.float32)]).results
     assert np.array_equal(result, x * factor)
@@ -86,9 +92,7 @@ def test_what_may_lie_where_an_op_writes_is_not_shared(source: str, shared: int)
         return
       }}"""
     module = npuflow.parse(text, npuflow.new_context())
-    lowered = lower_to_llvm(isolated(module.operation, "f"), "f", poison=False)
-    names = [str(op.attributes["sym_name"]) for op in ops_of(lowered.module.operation, "llvm.func")]
-    assert sum(SHARED in name for name in names) == shared
+    assert shared_in(module) == shared
     x = np.arange(8, dtype=np.float32)
     (after,) = compile_function(module.operation, "f").run([x]).arguments
     assert np.array_equal(after, [0, 4, 8, 12, 4, 5, 6, 7])

@@ -54,7 +54,7 @@ class KnownResidents:
         """What a part's program is called wherever one like it is met."""
         met = self.programs.get(id(part.program))
         if met is None:
-            kind = part.program, *part.arguments, None, *part.results
+            kind = part.program, tuple(part.arguments), tuple(part.results)
             met = part.program, self.kinds.setdefault(kind, f"program{len(self.kinds)}")
             self.programs[id(part.program)] = met
         return met[1]

@@ -34,15 +34,15 @@ class KnownTensors:
 
     def of(self, value: ir.Value) -> Numbers | None:
         """A tensor's elements; None where they aren't known, or are too many."""
-        waiting = [value]  # networks are deeper than Python's stack
+        waiting = [] if value in self._found else [(value, self._sources(value))]  # deeper than Python's stack
         while waiting:
-            source = self._unknown_source(waiting[-1]) if waiting[-1] not in self._found else None
-            if source is not None:
-                waiting.append(source)
-                continue
-            made = waiting.pop()
-            if made not in self._found:
+            made, sources = waiting[-1]
+            source = next(sources, None)
+            if source is None:
+                waiting.pop()
                 self._found[made] = self._of(made)
+            elif source not in self._found:
+                waiting.append((source, self._sources(source)))
         return self._found[value]
 
     def once(self, value: ir.Value) -> Numbers | None:
@@ -51,21 +51,18 @@ class KnownTensors:
         self._found = {each: None for each, found in self._found.items() if found is None}
         return elements
 
-    def _unknown_source(self, value: ir.Value) -> ir.Value | None:
-        """The next tensor to be asked about for one that is made of others; None once that tells."""
+    def _sources(self, value: ir.Value) -> Iterator[ir.Value]:
+        """The tensors that one is made of, as long as these are known."""
         if not self._may_be_known(value):
-            return None
+            return
         op = value.owner.operation
         if op.name in (*RESHAPES, "tensor.extract_slice"):
-            sources = [op.operands[0]]
-        else:
-            sources = [*sources_of(op)] if op.name == "linalg.generic" and _is_computed(op) else []
-        for source in sources:
-            if source not in self._found:
-                return source
-            if self._found[source] is None:
-                return None
-        return None
+            yield op.operands[0]
+        elif op.name == "linalg.generic" and _is_computed(op):
+            for source in sources_of(op):
+                yield source
+                if self._found[source] is None:
+                    return
 
     def _may_be_known(self, value: ir.Value) -> bool:
         kind = value.type

@@ -51,25 +51,23 @@ def _steps(op: ir.Operation) -> str:
         within = [row, last]
     else:
         within = [last]
-    at_once = _at_once([*outer, *within[:-1]], summed, extents)
+    *others, step = sorted(summed, key=lambda loop: extents[loop] > 1)
+    at_once = _at_once([*outer, *within[:-1]], others, step, extents)
     if at_once == 1:
         return _nested(sizes, [*outer, *summed, *within], at_once)
-    *others, step = sorted(summed, key=lambda loop: extents[loop] > 1)
     if at_once < extents[step]:
         sizes = [1 if loop in outer else at_once if loop == step else size for loop, size in enumerate(sizes)]
     return _nested(sizes, [*outer, *others, *within, step], at_once)
 
 
-def _at_once(outer: Sequence[int], summed: Sequence[int], extents: Sequence[int]) -> int:
-    """How many steps of the last loop of a sum that goes anywhere are taken at once."""
-    steps = [loop for loop in summed if extents[loop] > 1]
-    if not steps or prod(extents) < _MUCH:
+def _at_once(outer: Sequence[int], others: Sequence[int], step: int, extents: Sequence[int]) -> int:
+    """How many steps of the last loop of a sum are taken at once."""
+    if prod(extents) < _MUCH:
         return 1
-    *others, step = steps
     if extents[step] <= _MOST_STEPS:
         return extents[step]
     # A loop around its pieces goes behind all loops in front of it, and these have to stay in their order.
-    is_behind = not others and all(loop < step for loop in outer) and list(outer) == sorted(outer)
+    is_behind = all(extents[loop] == 1 for loop in others) and [*outer, step] == sorted([*outer, step])
     return _STEPS if is_behind and extents[step] % _STEPS == 0 else 1
 
 

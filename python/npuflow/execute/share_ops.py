@@ -15,10 +15,9 @@ from npuflow.core.build import at
 from npuflow.core.passes import ops_of
 from npuflow.ops.contraction import producer
 from npuflow.ops.linear import input_count
+from npuflow.ops.views import base_of
 
 SHARED = "npuflow_shared"
-
-_VIEWS = ("memref.subview", "memref.collapse_shape", "memref.expand_shape", "memref.cast")
 
 
 @dataclass
@@ -31,9 +30,12 @@ class _SharedOps:
 
 def share_ops(module: ir.Module) -> None:
     """Calls one function for all ops on buffers that are alike; an op that has none like it stays where it is."""
+    every = ops_of(module.operation, "linalg.generic")
+    if len(every) < 2:
+        return
     apart = ir.Module.create(module.operation.location)
     kinds: dict[str, _SharedOps] = {}
-    for op in ops_of(module.operation, "linalg.generic"):
+    for op in every:
         if not op.results and _writes_apart(op):
             function, given = _outlined(op, apart)
             kind = kinds.setdefault(function.get_asm(assume_verified=True), _SharedOps(function, []))
@@ -64,8 +66,7 @@ def _writes_apart(op: ir.Operation) -> bool:
 
 def _place_of(value: ir.Value) -> ir.Value | str | None:
     """The buffer that a value is or is a view of; None where that may be one of several."""
-    while (view := producer(value, *_VIEWS)) is not None:
-        value = view.operands[0]
+    value = base_of(value)
     if isinstance(value.owner, ir.Block):
         function = value.owner.owner
         return value if "llvm.emit_c_interface" in function.attributes else None

@@ -111,11 +111,12 @@ class _Quantization:
         return result
 
     def _factor(self, op: ir.Operation, position: int, most: float) -> _IntegerFactor:
-        weights = self.known.once(op.operands[position])
-        if weights is not None:
-            key = op.operands[position], _channels(op, position)
-            if key not in self.weights:
+        key = op.operands[position], _channels(op, position)
+        if key not in self.weights:
+            weights = self.known.once(op.operands[position])
+            if weights is not None:
                 self.weights[key] = _of_weights(op, key[1], weights)
+        if key in self.weights:
             return self.weights[key]
         origin = origin_of(op.operands[position])
         known = self.factors.get(origin)

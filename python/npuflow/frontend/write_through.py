@@ -18,8 +18,9 @@ _INSERT, _EXTRACT = "tensor.insert_slice", "tensor.extract_slice"
 
 @dataclass(frozen=True)
 class _Write:
-    """A write into a slice, and the op that puts the slice back; where that is in the tensor that it came from."""
+    """A slice that is `taken`, the write into it, and the op that puts it back; where it is written in the tensor."""
 
+    taken: ir.Operation
     inner: ir.Operation
     outer: ir.Operation
     offsets: tuple[int, ...]
@@ -62,13 +63,13 @@ def _write(outer: ir.Operation) -> _Write | None:
     inner = producer(unreshaped(outer.operands[0]), _INSERT)
     if inner is None or not is_slice_write(outer) or not is_slice_write(inner):
         return None
-    slice_op = producer(unreshaped(inner.operands[1]), _EXTRACT)
-    if slice_op is None or len(slice_op.operands) > 1 or not is_static(slice_op) or not has_unit_strides(slice_op):
+    taken = producer(unreshaped(inner.operands[1]), _EXTRACT)
+    if taken is None or len(taken.operands) > 1 or not is_static(taken) or not has_unit_strides(taken):
         return None
-    if not _is_of_update(outer):
+    is_back = offsets_of(taken) == offsets_of(outer) and sizes_of(taken) == sizes_of(outer)
+    if not is_back or taken.operands[0] != outer.operands[1] or not _is_of_update(outer):
         return None
-    is_back = offsets_of(slice_op) == offsets_of(outer) and sizes_of(slice_op) == sizes_of(outer)
-    return _composed(inner, outer) if is_back and slice_op.operands[0] == outer.operands[1] else None
+    return _composed(taken, inner, outer)
 
 
 def _is_of_update(outer: ir.Operation) -> bool:
@@ -81,7 +82,7 @@ def _is_of_update(outer: ir.Operation) -> bool:
     return ir.BlockArgument(value).arg_number in said_updates(value.owner.owner.operation)
 
 
-def _composed(inner: ir.Operation, outer: ir.Operation) -> _Write | None:
+def _composed(taken: ir.Operation, inner: ir.Operation, outer: ir.Operation) -> _Write | None:
     """The write at once, if between the slice and what is written into it no dimensions but those of one differ."""
     shape, offsets, sizes = shape_of(inner.results[0]), list(outer.opview.static_offsets), sizes_of(outer)
     dims = [dim for dim, size in enumerate(shape) if size != 1]
@@ -93,19 +94,17 @@ def _composed(inner: ir.Operation, outer: ir.Operation) -> _Write | None:
         sizes[place] = inner.opview.static_sizes[dim]
     if len(shape_of(inner.operands[0])) > len(sizes):
         return None
-    return _Write(inner, outer, tuple(offsets), tuple(int(size) for size in sizes))
+    return _Write(taken, inner, outer, tuple(offsets), tuple(int(size) for size in sizes))
 
 
 def _write_at_once(write: _Write) -> None:
     inner, outer = write.inner, write.outer
     put_back = outer.operands[0].owner.operation
-    reshapes = reshapes_of(inner.operands[1])
-    taken = producer(unreshaped(inner.operands[1]), _EXTRACT)
     with at(inner, after=True):
         made = insert_slice(inner.operands[0], outer.operands[1], write.offsets, write.sizes)
     read = made
     with at(made.owner.operation, after=True):
-        for step in (taken, *reversed(reshapes)):
+        for step in (write.taken, *reversed(reshapes_of(inner.operands[1]))):
             again = step.clone()
             again.operands[0] = read
             read = again.results[0]

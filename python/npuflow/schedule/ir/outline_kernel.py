@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from npuflow.bindings import func, ir, memref
 from npuflow.core.passes import fail
-from npuflow.schedule.nest.kernel_operands import base_of, kernel_operands, views_of
+from npuflow.ops.views import base_of, views_of
+from npuflow.schedule.nest.kernel_operands import kernel_operands
 
 
 def outline_kernel(op: ir.Operation, name: str) -> ir.Operation:

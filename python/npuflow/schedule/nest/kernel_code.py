@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from npuflow.bindings import ir
-from npuflow.schedule.nest.kernel_operands import base_of, kernel_operands, views_of
+from npuflow.ops.views import base_of, views_of
+from npuflow.schedule.nest.kernel_operands import kernel_operands
 
 
 def kernel_code(op: ir.Operation) -> str:

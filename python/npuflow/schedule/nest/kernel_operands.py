@@ -11,10 +11,8 @@ from npuflow.core.diagnostics import location_of
 from npuflow.core.passes import fail
 from npuflow.ops.contraction import match_contraction
 from npuflow.ops.padding import Padding, marked_padding
+from npuflow.ops.views import base_of, views_of
 from npuflow.schedule.nest.nest import L1, BufferInfo, Kernel
-
-# Ops that give a buffer, or the whole of one, another type.
-_VIEWS = ("memref.subview", "memref.collapse_shape", "memref.expand_shape", "memref.cast")
 
 
 @dataclass(frozen=True)
@@ -67,22 +65,6 @@ def _distinct(values: list[ir.Value]) -> tuple[ir.Value, ...]:
         if value not in found:
             found.append(value)
     return tuple(found)
-
-
-def base_of(value: ir.Value) -> ir.Value:
-    """The buffer that a view is a view of."""
-    for view in views_of(value):
-        value = view.operands[0]
-    return value
-
-
-def views_of(value: ir.Value) -> list[ir.Operation]:
-    """The ops that make a view of its buffer, the last first."""
-    found = []
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _VIEWS:
-        found.append(value.owner.operation)
-        value = found[-1].operands[0]
-    return found
 
 
 def is_part(value: ir.Value) -> bool:
