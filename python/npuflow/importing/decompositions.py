@@ -16,6 +16,7 @@ from npuflow.importing import (
     gammas,
     linear_algebra,
     moments,
+    norms,
     orders,
     places,
     pools,
@@ -44,6 +45,7 @@ def decomposed(program: ExportedProgram, as_products: bool = False) -> ExportedP
     """The program in ops that torch-mlir reads, of real numbers; some by more products where that is said."""
     table = dict(_decompositions(as_products))
     flat = without_functions(program, table)
+    norms.take_norms_apart(flat.graph)
     real = without_complex_numbers(flat)
     return flat if real is flat else real.run_decompositions(table)
 
@@ -298,6 +300,7 @@ _TAKEN_APART: Mapping[str, Callable[..., Any]] = {
     **special_functions.TAKEN_APART,
     **wide_sums.TAKEN_APART,
     **windows.TAKEN_APART,
+    "_native_batch_norm_legit_no_training.default": norms.normed_as_one,
     "block_diag.default": _block_diag,
     "constant_pad_nd.default": _padded,
     "diagonal_scatter.default": _diagonal_scatter,
