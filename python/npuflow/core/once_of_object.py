@@ -16,13 +16,13 @@ Found = TypeVar("Found")
 
 def once_of_object(find: Callable[[Thing], Found]) -> Callable[[Thing], Found]:
     """A function of an object that never changes, which does its work once for each."""
-    known: dict[int, Found] = {}
+    known: dict[int, tuple[weakref.ref[Thing], Found]] = {}
 
     @wraps(find)
     def answer(thing: Thing) -> Found:
-        if id(thing) not in known:
-            known[id(thing)] = find(thing)
-            weakref.finalize(thing, known.pop, id(thing), None)  # None: threads may have found it at once
-        return known[id(thing)]
+        own = id(thing)
+        if own not in known:
+            known[own] = weakref.ref(thing, lambda _: known.pop(own, None)), find(thing)
+        return known[own][1]
 
     return answer

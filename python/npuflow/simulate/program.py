@@ -26,6 +26,8 @@ from functools import cached_property
 from math import prod
 from typing import ClassVar, TypeAlias
 
+from npuflow.target.hashed_once import hashed_once
+
 
 @dataclass(frozen=True)
 class FlatAffine:
@@ -242,6 +244,7 @@ CORE_TILE = "tile"
 LAUNCH = "launch"
 
 
+@hashed_once
 @dataclass(frozen=True)
 class FlatEngine:
     """Something that does one thing at a time: a core, a DMA channel, the control processor.
