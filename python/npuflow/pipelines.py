@@ -142,6 +142,12 @@ class MatmulPipeline(NamedPipeline):
         )
 
     @property
+    def says_what_is_fused(self) -> bool:
+        """Whether somebody has said that: groups by name, or the tiles or halos of windows."""
+        of_windows = (self.window_tiles, self.window_rows is not None, self.halos is not Halos.CHEAPER)
+        return any((self.fuse_groups, *of_windows))
+
+    @property
     def _leaves_tiles(self) -> bool:
         """Whether matmuls may become something else: who says how they are tiled means them."""
         said = (self.tile_l2, self.tile_l1, self.pack, self.depth_lhs, self.depth_rhs, self.depth_tail)

@@ -105,6 +105,7 @@ def test_a_fork_finds_what_is_faster_while_other_groups_are_tried(
     nothing = Regrouping(frozenset(), frozenset(), 1.0, "it is said to gain much")
     monkeypatch.setattr(split, "regroupings", lambda *_: (nothing,))
     monkeypatch.setattr(_Compilation, "_map_for_dram", counted)
+    monkeypatch.setattr(_Compilation, "unfuse", lambda *_: False)
     (beside,) = npuflow.compile(two_products(), device=quarter, split=True, jobs=2).sequences
     assert not tried
     assert beside.seconds == alone.seconds

@@ -40,6 +40,15 @@ def test_a_halo_that_does_not_exist_is_in_no_slab() -> None:
     assert [at for part in parts for at in elements(part.access)] == list(elements(whole))
 
 
+def test_what_a_limit_of_two_dimensions_leaves_out_is_in_no_slab() -> None:
+    # Of a row of 31, all there is, in pieces of 8: the last one's last element would lie behind the slab.
+    row = FlatLimit((0, 8, 1), FlatAffine(31))
+    whole = FlatAccess("x", (1, 4, 8), (31, 8, 1), 2, limits=(row,))
+    parts = slab_parts(whole, 31)
+    assert {part.slab for part in parts} == {0}
+    assert sorted(at for part in parts for at in elements(part.access)) == list(range(31))
+
+
 @st.composite
 def accesses(draw: st.DrawFn) -> FlatAccess:
     sizes = tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))

@@ -90,8 +90,6 @@ def _is_made(decision: Decision, device: Device) -> bool:
         return device.home_level == device.kernel_level and device.rows * device.columns > 1
     if decision is Decision.CORES:
         return device.control.loads_one_by_one
-    if decision is Decision.TRIES:
-        return not device.control.loads_one_by_one
     if decision is Decision.PADDING:
         return device.patch_engine.padding_share > 0
     return decision is not Decision.RESHAPE or any(shape.patch for shape in device.matmuls)

@@ -155,7 +155,10 @@ def _compiled(
             named = _without(named, left_out)
         nest = expand(named, Expansion(device=chosen))
         text = pipeline.strip() or str(nest)
-        batch = compile_or_split(module, How(nest, chosen, rate, parting.decided), parting.split, sink, jobs)
+        unfused = _unfused(named)
+        apart = None if unfused is None else expand(unfused, Expansion(device=chosen))
+        how = How(nest, chosen, rate, parting.decided, apart)
+        batch = compile_or_split(module, how, parting.split, sink, jobs)
         functions += batch.functions
         sequences, module = batch.sequences, batch.module
         if found.schedules is not None:
@@ -163,6 +166,15 @@ def _compiled(
     places = {name: number for number, name in enumerate(found.names)}
     functions.sort(key=lambda function: places[function.part_of or function.name])
     return Compiled(functions[0].compiled.device, text, tuple(functions), given, module, sequences)
+
+
+def _unfused(nest: PassNest) -> PassNest | None:
+    """The same pipelines without fusion; None where there is none, or where they say what is fused, and how."""
+    pipelines = [node.instance for node in nest.elements if isinstance(node, NamedNode)]
+    if any(isinstance(one, MatmulPipeline) and one.says_what_is_fused for one in pipelines):
+        return None
+    unfused = _without(nest, frozenset({Decision.FUSION}))
+    return None if unfused == nest else unfused
 
 
 def _without(nest: PassNest, left_out: Decisions) -> PassNest:

@@ -27,13 +27,15 @@ from npuflow.target import DEFAULT_DEVICE, load_device
 class How:
     """How functions are compiled: the expanded pipeline, what for, and the rate of matmul kernels if it is known.
 
-    `decided` is what is decided of those that run in parts.
+    `decided` is what is decided of those that run in parts. The pipeline without fusion is there where that may be
+    tried: `unfused`.
     """
 
     pipeline: PassNest
     device: str | None
     kernel_macs_per_cycle: float | None
     decided: Decisions = ALL_DECISIONS
+    unfused: PassNest | None = None
 
     @property
     def of_parts(self) -> How:

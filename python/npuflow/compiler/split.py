@@ -41,6 +41,8 @@ _ASKED_FOR = "asked for"
 _CLEARLY = 0.95
 # So often it is tried whether fewer cores are faster yet that are loaded one by one, and whether other groups are.
 _MOST_TRIES, _MOST_REGROUPED = 3, 2
+# Functions of so many parts are compiled without fusion as well: where that is soon done, estimates don't decide.
+_FEW_PARTS = 12
 
 
 # What may be told parts, by their names, and what of that made functions faster, by theirs.
@@ -89,7 +91,8 @@ def compile_or_split(module: ir.Module, how: How, split: Split, sink: Diagnostic
     unlike = [source for number, source in enumerate(sources) if alike[number] == number]
     work.come_apart(unlike)
     firsts = {name: names[first] for name, first in zip(names, alike)}
-    return work.improved(work.batch(firsts), firsts)
+    batch = work.improved(work.batch(firsts), firsts)
+    return work.batch(firsts) if work.unfuse(batch, unlike) else batch
 
 
 @dataclass(frozen=True)
@@ -294,22 +297,29 @@ class _Compilation:
         if self.prefix is None or self.split is not Split.IF_FASTER or Decision.PHASES not in self.how.decided:
             return
         for source in sources:
-            whole = self.functions.get(source.name)
-            if whole is None or len(work_of(whole.compiled.op)) < 2:
+            if source.name not in self.functions or not self._has_several_groups(source.name):
                 continue
             other = self._apart(self.taken)
             try:
                 other.compile([source])
                 if source.name not in other.cuts:
                     continue
-                apart = other.sequence(source.name).seconds
-                seconds = whole.simulate().seconds
+                self._takes_apart(source.name, other, other.sequence(source.name))
             except InputError:  # of what can't be compiled in parts, or never ends, others will say so
                 continue
-            launch = whole.compiled.launch_us * 1e-6
-            if apart - launch < _CLEARLY * (seconds - launch):
-                del self.functions[source.name]
-                self._take(source.name, other, f"as a whole it takes {seconds * 1e6:.4g} us")
+
+    def _has_several_groups(self, name: str) -> bool:
+        return len(work_of(self.functions[name].compiled.op)) > 1
+
+    def _takes_apart(self, name: str, other: _Compilation, apart: PartSequence) -> bool:
+        """Takes another one's parts of a function that fits as a whole, where these are clearly faster."""
+        whole = self.functions[name]
+        seconds, launch = whole.simulate().seconds, whole.compiled.launch_us * 1e-6
+        is_faster = apart.seconds - launch < _CLEARLY * (seconds - launch)
+        if is_faster:
+            del self.functions[name]
+            self._take(name, other, f"as a whole it takes {seconds * 1e6:.4g} us")
+        return is_faster
 
     def improved(self, batch: Batch, firsts: Mapping[str, str]) -> Batch:
         """The same with what is faster by what parts take once all is planned.
@@ -417,6 +427,42 @@ class _Compilation:
             self._replace(name, other)
         return other is not None
 
+    def unfuse(self, batch: Batch, sources: Sequence[FunctionSource]) -> bool:
+        """Whether small functions take less time with no groups as one."""
+        if self.how.unfused is None or self.split is Split.NEVER:
+            return False
+        if not {Decision.FUSION, Decision.PHASES, Decision.TRIES} <= self.how.decided:
+            return False
+        sequences = {one.name: one for one in batch.sequences}
+        found = [self._unfuse(source, sequences.get(source.name)) for source in sources]
+        return any(found)
+
+    def _unfuse(self, source: FunctionSource, before: PartSequence | None) -> bool:
+        """Whether one does: by its parts, if it has few, or as a whole of several groups."""
+        name = source.name
+        if before is None and (self.split is not Split.IF_FASTER or not self._has_several_groups(name)):
+            return False
+        if before is not None and len(before.parts) > _FEW_PARTS:
+            return False
+        other = self._without_fusion(name)
+        if not other.fits_in_parts(source):
+            return False
+        (found,) = other.improved(other.batch({name: name}), {name: name}).sequences
+        if before is not None and found.seconds < before.seconds:
+            reason = f"{self.reasons[name]}; with groups as one it takes {before.seconds * 1e6:.4g} us"
+            self._replace(name, other, reason)
+            return True
+        return before is None and self._takes_apart(name, other, found)
+
+    def _without_fusion(self, name: str) -> _Compilation:
+        """What compiles a function in parts that are a group each, of which nobody may hear."""
+        assert self.how.unfused is not None, "it may be tried"
+        how = replace(self.how, pipeline=self.how.unfused, unfused=None, decided=self.how.decided - {Decision.FUSION})
+        nobody, own = self._nobody(), self.cuts[name].kinds.keys() if name in self.cuts else set[str]()
+        compiler = UnitCompiler(how, nobody, self.compiler.jobs)
+        prefix = before_strategies(how.pipeline)
+        return _Compilation(how, Split.ALWAYS, prefix, nobody, compiler, self.taken - own, known=self.known)
+
     def _told(self, name: str, loads: Mapping[str, float], moved: Mapping[str, MovedPart]) -> _Compilation | None:
         """Another compilation of a function whose parts know this; None where they take as long as they did."""
         attempt, other = self.attempts[name], self._apart(self.taken - self.cuts[name].kinds.keys())
@@ -432,8 +478,7 @@ class _Compilation:
     def _regrouped(self, batch: Batch) -> list[PartSequence]:
         """Those of which other groups may be one."""
         is_decided = {Decision.FUSION, Decision.PHASES, Decision.TRIES} <= self.how.decided
-        found = [one for one in batch.sequences if is_decided and not one.like]
-        return [one for one in found if not self._loads_one_by_one(one.name)]
+        return [one for one in batch.sequences if is_decided and not one.like]
 
     def _regroup(self, start: PartSequence, asked: list[Regrouping]) -> bool:
         name, source = start.name, self.attempts[start.name].source
@@ -477,10 +522,10 @@ class _Compilation:
         other = _Compilation(self.how, Split.ALWAYS, self.prefix, nobody, self.compiler, {*taken})
         return replace(other, known=self.known, normalised=self.normalised)
 
-    def _replace(self, name: str, other: _Compilation) -> None:
-        """Takes another one's parts of a function in place of its own."""
+    def _replace(self, name: str, other: _Compilation, reason: str = "") -> None:
+        """Takes another one's parts of a function in place of its own, for a reason of its own if there is one."""
         self._forget(name)
-        self._take(name, other, self.reasons[name])
+        self._take(name, other, reason or self.reasons[name])
 
     def _forget(self, name: str) -> None:
         """Has no parts of a function."""

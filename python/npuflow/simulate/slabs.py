@@ -44,7 +44,8 @@ def slab_parts(access: FlatAccess, slab_elements: int) -> list[SlabPart]:
     found, begin = list[SlabPart](), 0
     for piece in pieces:
         part = access if len(pieces) == 1 else piece.of(access)
-        found.append(SlabPart(piece.slab or 0, part, Share(1, begin, 1, prod(piece.sizes))))
+        slab = 0 if piece.slab is None or _is_outside(part) else piece.slab
+        found.append(SlabPart(slab, part, Share(1, begin, 1, prod(piece.sizes))))
         begin += prod(piece.sizes)
     return found
 
@@ -131,6 +132,15 @@ def _bounds(access: FlatAccess, dimension: int) -> _Bounds:
         else:
             first = max(first, bound // own + 1)
     return first, last
+
+
+def _is_outside(access: FlatAccess) -> bool:
+    """Whether a limit, of several dimensions together, leaves nothing."""
+    for limit in access.limits:
+        least = sum(min(0, c * (size - 1)) for c, size in zip(limit.coefficients, access.sizes))
+        if least >= limit.bound.constant:
+            return True
+    return False
 
 
 @dataclass(frozen=True)
