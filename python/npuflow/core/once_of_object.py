@@ -5,6 +5,7 @@ By the object itself: things that are large take longer to be hashed and compare
 
 from __future__ import annotations
 
+import atexit
 import weakref
 from collections.abc import Callable
 from functools import wraps
@@ -17,6 +18,7 @@ Found = TypeVar("Found")
 def once_of_object(find: Callable[[Thing], Found]) -> Callable[[Thing], Found]:
     """A function of an object that never changes, which does its work once for each."""
     known: dict[int, tuple[weakref.ref[Thing], Found]] = {}
+    atexit.register(known.clear)  # native things are to go before their module
 
     @wraps(find)
     def answer(thing: Thing) -> Found:
