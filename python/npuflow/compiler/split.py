@@ -445,9 +445,12 @@ class _Compilation:
         if before is not None and len(before.parts) > _FEW_PARTS:
             return False
         other = self._without_fusion(name)
-        if not other.fits_in_parts(source):
+        try:
+            if not other.fits_in_parts(source):
+                return False
+            (found,) = other.improved(other.batch({name: name}), {name: name}).sequences
+        except InputError:  # of what never ends, say
             return False
-        (found,) = other.improved(other.batch({name: name}), {name: name}).sequences
         if before is not None and found.seconds < before.seconds:
             reason = f"{self.reasons[name]}; with groups as one it takes {before.seconds * 1e6:.4g} us"
             self._replace(name, other, reason)
