@@ -95,38 +95,52 @@ class PreparedFunction:
         return next(functions_of(self.module.operation))
 
 
+@dataclass(frozen=True)
+class Normalised:
+    """A function as it is in front of fusion, and the passes that it went through."""
+
+    passes: PassNest
+    function: PreparedFunction
+
+    def begins(self, passes: PassNest) -> bool:
+        """Whether other passes begin with these."""
+        return passes.elements[: len(self.passes.elements)] == self.passes.elements
+
+
 def prepare(
     source: FunctionSource,
     prefix: PassNest,
     sink: DiagnosticSink,
     ahead: AsksAhead = NOTHING_ASKED,
-    normalised: dict[str, PreparedFunction] | None = None,
+    normalised: dict[str, Normalised] | None = None,
 ) -> PreparedFunction:
     """Runs `prefix` on a function alone; `sink` gets what is said where it fails.
 
-    What comes in front of fusion is done once: functions as they are then are kept by name in `normalised`. A function
-    that is prepared again says at most something else of its groups.
+    What comes in front of fusion is done once: functions as they are then are kept by name in `normalised`, for all
+    pipelines that begin so. A function that is prepared again says at most something else of its groups.
     """
-    own, (first, rest) = replace(sink, diagnostics=[], on_add=None), _around_fusion(of_function(prefix, source.name))
+    own, passes = replace(sink, diagnostics=[], on_add=None), of_function(prefix, source.name)
+    kept = {} if normalised is None else normalised
     try:
-        begun = normalised.get(source.name) if normalised is not None else None
-        if begun is None:
-            begun = _behind(first, PreparedFunction(source.alone()), own, ahead)
-        if normalised is not None:
-            normalised[source.name] = begun
-            begun = replace(begun, module=copy_of(begun.module))
-            say_alike(begun.function, source.function)
-        return _behind(rest, begun, own, ahead)
+        begun = kept.get(source.name)
+        if begun is None or not begun.begins(passes):
+            first = _in_front_of_fusion(passes)
+            begun = Normalised(first, _behind(first, PreparedFunction(source.alone()), own, ahead))
+            kept[source.name] = begun
+        ready = replace(begun.function, module=copy_of(begun.function.module))
+        say_alike(ready.function, source.function)
+        rest = replace(passes, elements=passes.elements[len(begun.passes.elements) :])
+        return _behind(rest, ready, own, ahead)
     except InputError:
         sink.add_new(own.diagnostics)
         raise
 
 
-def _around_fusion(prefix: PassNest) -> tuple[PassNest, PassNest]:
-    """The passes in front of the first that makes groups one, and the others."""
+def _in_front_of_fusion(prefix: PassNest) -> PassNest:
+    """The passes in front of the first that makes groups one."""
     fuses = (isinstance(node, PassNode) and node.instance.group == _FUSION for node in prefix.elements)
     count = next((number for number, one in enumerate(fuses) if one), len(prefix.elements))
-    return replace(prefix, elements=prefix.elements[:count]), replace(prefix, elements=prefix.elements[count:])
+    return replace(prefix, elements=prefix.elements[:count])
 
 
 def _behind(passes: PassNest, before: PreparedFunction, sink: DiagnosticSink, ahead: AsksAhead) -> PreparedFunction:

@@ -12,7 +12,7 @@ from npuflow.bindings import ir
 from npuflow.compiler.compiled import Function
 from npuflow.compiler.compiled import Sequence as PartSequence
 from npuflow.compiler.core_loads import load_seconds_of
-from npuflow.compiler.cut import CutFunction, PreparedFunction, cut, foreseen, growth_of, is_long, prepare
+from npuflow.compiler.cut import CutFunction, Normalised, PreparedFunction, cut, foreseen, growth_of, is_long, prepare
 from npuflow.compiler.divide import divided
 from npuflow.compiler.functions import How, assigns_strategies, of_function
 from npuflow.compiler.given import move
@@ -134,7 +134,7 @@ class _Compilation:
     loads: Mapping[str, float] = field(default_factory=dict)
     moved: dict[str, MovedPart] = field(default_factory=dict)
     known: KnownResidents = field(default_factory=KnownResidents)
-    normalised: dict[str, PreparedFunction] = field(default_factory=dict)
+    normalised: dict[str, Normalised] = field(default_factory=dict)
 
     def compile(self, sources: Sequence[FunctionSource]) -> None:
         """Compiles functions, no two of them alike; raises with everything that no choice fits for.
@@ -300,13 +300,9 @@ class _Compilation:
             if source.name not in self.functions or not self._has_several_groups(source.name):
                 continue
             other = self._apart(self.taken)
-            try:
-                other.compile([source])
-                if source.name not in other.cuts:
-                    continue
-                self._takes_apart(source.name, other, other.sequence(source.name))
-            except InputError:  # of what can't be compiled in parts, or never ends, others will say so
-                continue
+            with suppress(InputError):  # of what can't be compiled in parts, or never ends, others will say so
+                if other.fits_in_parts(source):
+                    self._takes_apart(source.name, other, other.sequence(source.name))
 
     def _has_several_groups(self, name: str) -> bool:
         return len(work_of(self.functions[name].compiled.op)) > 1
@@ -429,9 +425,7 @@ class _Compilation:
 
     def unfuse(self, batch: Batch, sources: Sequence[FunctionSource]) -> bool:
         """Whether small functions take less time with no groups as one."""
-        if self.how.unfused is None or self.split is Split.NEVER:
-            return False
-        if not {Decision.FUSION, Decision.PHASES, Decision.TRIES} <= self.how.decided:
+        if self.how.unfused is None or not self._tries_groups:
             return False
         sequences = {one.name: one for one in batch.sequences}
         found = [self._unfuse(source, sequences.get(source.name)) for source in sources]
@@ -461,10 +455,9 @@ class _Compilation:
         """What compiles a function in parts that are a group each, of which nobody may hear."""
         assert self.how.unfused is not None, "it may be tried"
         how = replace(self.how, pipeline=self.how.unfused, unfused=None, decided=self.how.decided - {Decision.FUSION})
-        nobody, own = self._nobody(), self.cuts[name].kinds.keys() if name in self.cuts else set[str]()
-        compiler = UnitCompiler(how, nobody, self.compiler.jobs)
-        prefix = before_strategies(how.pipeline)
-        return _Compilation(how, Split.ALWAYS, prefix, nobody, compiler, self.taken - own, known=self.known)
+        other = self._apart(self.taken - (self.cuts[name].kinds.keys() if name in self.cuts else set()))
+        compiler = UnitCompiler(how, other.sink, self.compiler.jobs)
+        return replace(other, how=how, prefix=before_strategies(how.pipeline), compiler=compiler)
 
     def _told(self, name: str, loads: Mapping[str, float], moved: Mapping[str, MovedPart]) -> _Compilation | None:
         """Another compilation of a function whose parts know this; None where they take as long as they did."""
@@ -480,8 +473,11 @@ class _Compilation:
 
     def _regrouped(self, batch: Batch) -> list[PartSequence]:
         """Those of which other groups may be one."""
-        is_decided = {Decision.FUSION, Decision.PHASES, Decision.TRIES} <= self.how.decided
-        return [one for one in batch.sequences if is_decided and not one.like]
+        return [one for one in batch.sequences if self._tries_groups and not one.like]
+
+    @property
+    def _tries_groups(self) -> bool:
+        return {Decision.FUSION, Decision.PHASES, Decision.TRIES} <= self.how.decided
 
     def _regroup(self, start: PartSequence, asked: list[Regrouping]) -> bool:
         name, source = start.name, self.attempts[start.name].source

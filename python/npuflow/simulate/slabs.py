@@ -136,11 +136,8 @@ def _bounds(access: FlatAccess, dimension: int) -> _Bounds:
 
 def _is_outside(access: FlatAccess) -> bool:
     """Whether a limit, of several dimensions together, leaves nothing."""
-    for limit in access.limits:
-        least = sum(min(0, c * (size - 1)) for c, size in zip(limit.coefficients, access.sizes))
-        if least >= limit.bound.constant:
-            return True
-    return False
+    least = [sum(min(0, c * (n - 1)) for c, n in zip(limit.coefficients, access.sizes)) for limit in access.limits]
+    return any(start >= limit.bound.constant for start, limit in zip(least, access.limits))
 
 
 @dataclass(frozen=True)
