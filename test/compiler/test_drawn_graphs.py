@@ -1,4 +1,4 @@
-"""Drawn graphs (chains, diamonds, skips, slices, concatenations) in parts: right, nothing in another's place."""
+"""Drawn graphs (chains, diamonds, attention, norms, slices, joins) in parts: right, nothing in another's place."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class Graph:
     arguments: list[Matrix] = field(default_factory=list)
     values: dict[str, Matrix] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
+    is_exact: bool = True
 
     def argument(self, rows: int, columns: int) -> str:
         made: Matrix = self.random.integers(-2, 3, (rows, columns)).astype(np.float32)
@@ -68,6 +69,26 @@ class Graph:
 
     def relu(self, one: str) -> None:
         self.put(self.program.relu(one), np.maximum(self.values[one], 0), one)
+
+    def attend(self, one: str, other: str, scale: float) -> None:
+        """Sums of the rows of one value, weighted by a softmax of what another's rows score."""
+        keys, self.is_exact = self.argument(self.values[one].shape[1], self.rows), False
+        products, scores = self.program.matmul(one, keys), self.values[one] @ self.arguments[-1] * np.float32(scale)
+        if scale != 1:
+            body = f"%s = arith.constant {scale:.6e} : f32 %r = arith.mulf %i0, %s : f32"
+            products = self.program.elementwise(body, products)
+        grown = np.exp(scores - scores.max(axis=1, keepdims=True))
+        weights = grown / grown.sum(axis=1, keepdims=True)
+        made = self.program.matmul(self.program.softmax(products), other)
+        self.put(made, weights @ self.values[other], one, other)
+
+    def norm(self, one: str) -> None:
+        """Rows over the root of their mean square."""
+        gain: Matrix = np.ones((1, self.values[one].shape[1]), np.float32)
+        self.arguments.append(gain[0])
+        self.is_exact = False
+        scale = np.sqrt((self.values[one] ** 2).mean(axis=1, keepdims=True) + 0.5)
+        self.put(self.program.norm(one, self.program.argument(len(gain[0])), 0.5), self.values[one] / scale, one)
 
     def cut(self, one: str, first: int, columns: int) -> None:
         shape = (self.rows, columns)
@@ -112,6 +133,8 @@ def _draw_op(draw: st.DrawFn, graph: Graph) -> None:
         lambda: graph.multiply(one, draw(_COLUMNS)),
         lambda: graph.add(one, draw(st.sampled_from(alike))),
         lambda: graph.relu(one),
+        lambda: graph.attend(one, draw(st.sampled_from(names)), draw(st.sampled_from([1, 0.125]))),
+        lambda: graph.norm(one),
     ]
     if width >= 2:
         columns = draw(st.sampled_from([width // 2, draw(st.integers(1, width - 1))]))
@@ -163,7 +186,10 @@ def require_right(graph: Graph, made: npuflow.Compiled) -> None:
     """It computes what numpy does, in order, and nothing is in another's place."""
     run = made.sequence("graph") if made.sequences else made["graph"]
     for found, name in zip(run.execute(*graph.arguments), graph.results, strict=True):
-        np.testing.assert_array_equal(found, graph.values[name])
+        if graph.is_exact:
+            np.testing.assert_array_equal(found, graph.values[name])
+        else:
+            np.testing.assert_allclose(found, graph.values[name], rtol=1e-4, atol=1e-4)
     for sequence in made.sequences:
         require_order(sequence)
         require_places(sequence)

@@ -172,3 +172,23 @@ func.func @halves(%x: tensor<16x32xf32>) -> tensor<16x32xf32> {
   %both = tensor.insert_slice %b into %first[8, 0] [8, 32] [1, 1] : tensor<8x32xf32> into tensor<16x32xf32>
   return %both : tensor<16x32xf32>
 }
+
+// What ends a bundle, as the division behind an attention's sums, stays there: the matmul that reads it is another group.
+// CHECK-LABEL: func.func @behind_a_bundle(
+// CHECK-NEXT:    %[[S:[a-z0-9]+]] = call @behind_a_bundle_0(
+// CHECK-NEXT:    %[[M:[a-z0-9]+]] = call @behind_a_bundle_1(%[[S]]
+// CHECK-NEXT:    return %[[M]]
+func.func @behind_a_bundle(%x: tensor<16x32xf32>, %w: tensor<32x16xf32>) -> tensor<16x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.empty() : tensor<16x32xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<16x32xf32>) outs(%o : tensor<16x32xf32>) attrs = {npu.bundle = 0} {
+  ^bb0(%v: f32, %out: f32):
+    %r = arith.mulf %v, %v : f32
+    linalg.yield %r : f32
+  } -> tensor<16x32xf32>
+  %e = tensor.empty() : tensor<16x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %m = linalg.matmul ins(%s, %w : tensor<16x32xf32>, tensor<32x16xf32>) outs(%f : tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %m : tensor<16x16xf32>
+}

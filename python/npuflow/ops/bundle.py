@@ -19,7 +19,7 @@ from math import prod
 from npuflow.bindings import ir
 from npuflow.core.passes import ops_of
 from npuflow.ops.bundle_ops import Problem, is_bundle_op, op_problem
-from npuflow.ops.contraction import BUNDLE, ROW_LOOP, STEP_LOOP, Contraction, is_head, tail_of, users
+from npuflow.ops.contraction import BUNDLE, ROW_LOOP, STEP_LOOP, Contraction, bundle_number, is_head, tail_of, users
 from npuflow.ops.linear import Linear, input_count, is_reduction, iterators, linear_maps, loop_extents
 from npuflow.ops.union import Union
 
@@ -179,12 +179,6 @@ def free_numbers(function: ir.Operation) -> Iterator[int]:
     """Numbers that no bundle of a function has."""
     taken = {bundle_number(op) for op in ops_of(function)}
     return (number for number in count() if number not in taken)
-
-
-def bundle_number(op: ir.Operation) -> int | None:
-    """The number of the bundle that an op says it is in, if it says one."""
-    said = op.attributes.get(BUNDLE)
-    return int(ir.IntegerAttr(said).value) if isinstance(said, ir.IntegerAttr) else None
 
 
 def mark_bundle(ops: Sequence[ir.Operation], number: int) -> None:

@@ -118,7 +118,19 @@ def open_matmuls(root: ir.Operation) -> list[Contraction]:
 def has_heads(contraction: Contraction) -> bool:
     """Whether a matmul reads what an elementwise op computes for it alone: the two are a bundle then."""
     sources = (producer(value, _GENERIC) for value in (contraction.lhs, contraction.rhs))
-    return any(source is not None and is_head(source) and not only_moves(source) for source in sources)
+    heads = [source for source in sources if source is not None and is_head(source) and not only_moves(source)]
+    return any(not _ends_another(head, contraction.op) for head in heads)
+
+
+def _ends_another(head: ir.Operation, user: ir.Operation) -> bool:
+    """Whether an op is marked as part of a bundle that its user isn't in."""
+    return bundle_number(head) is not None and bundle_number(head) != bundle_number(user)
+
+
+def bundle_number(op: ir.Operation) -> int | None:
+    """The number of the bundle that an op says it is in, if it says one."""
+    said = op.attributes.get(BUNDLE)
+    return int(ir.IntegerAttr(said).value) if isinstance(said, ir.IntegerAttr) else None
 
 
 def only_moves(op: ir.Operation) -> bool:

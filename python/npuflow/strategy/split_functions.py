@@ -12,7 +12,8 @@ from npuflow.dialect.device import planned_device
 from npuflow.network.groups import FusionGroup, groups_of
 from npuflow.network.outline import free_names, split_function
 from npuflow.network.parts import PartPlan, plan_parts, strays
-from npuflow.ops.bundle import bundle_number, marked_groups, marks_problem
+from npuflow.ops.bundle import marked_groups, marks_problem
+from npuflow.ops.contraction import bundle_number
 from npuflow.strategy.bundle_times import GrowthOn
 from npuflow.strategy.strategy import strategy_of
 from npuflow.target import Device
