@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -206,23 +205,19 @@ def require_order(sequence: PartSequence) -> None:
 
 
 def require_places(sequence: PartSequence) -> None:
-    """What lives at the same time has bytes of its own, in DRAM and in memory tiles, beside what phases need there."""
-    between = sequence.plan.between
-    for one, other in combinations(between, 2):
-        if one.first <= other.last and other.first <= one.last:
-            for place in set(places(one)) & set(places(other)):
-                (begin, end), (first, last) = places(one)[place], places(other)[place]
-                assert end <= first or last <= begin
+    """What lives in a phase has bytes of its own, in DRAM and in memory tiles, beside what the phase needs there."""
     for phase, part in enumerate(sequence.parts):
         level = part.compiled.device.home_level
-        needed = {} if level is None else needed_bytes(part.compiled, level)
-        for value in (value for value in between if value.first <= phase <= value.last):
-            assert all(slab.address >= needed.get(slab.column, 0) for slab, _ in value.slabs)
+        ends: dict[object, int] = {} if level is None else {**needed_bytes(part.compiled, level)}
+        values = (place for value in sequence.plan.values for place in places(value, phase))
+        for place, begin, end in sorted(values, key=lambda one: one[1]):
+            assert begin >= ends.get(place, 0)
+            ends[place] = end
 
 
-def places(value: PlannedValue) -> dict[object, tuple[int, int]]:
-    """The bytes that a tensor takes, by memory."""
-    found: dict[object, tuple[int, int]] = {s.column: (s.address, s.address + own) for s, own in value.slabs}
-    if value.address is not None:
-        found["DRAM"] = value.address, value.address + value.bytes
-    return found
+def places(value: PlannedValue, phase: int) -> Iterator[tuple[object, int, int]]:
+    """The bytes that a tensor has in a phase, by memory."""
+    if value.at_home[0] <= phase <= value.at_home[1]:
+        yield from ((slab.column, slab.address, slab.address + own) for slab, own in value.slabs)
+    if value.address is not None and value.first <= phase <= value.last:
+        yield "DRAM", value.address, value.address + value.bytes
