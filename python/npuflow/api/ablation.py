@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from npuflow.api.compiled import Compiled
 from npuflow.compiler.compiled import Function, Sequence
+from npuflow.compiler.known_residents import KnownResidents
 from npuflow.execute.limits import byte_text
 from npuflow.network.decisions import ALL_DECISIONS, OF_PARTS, OF_PASSES, Decision, Decisions
 from npuflow.report.traffic import buffers_at
@@ -105,12 +106,13 @@ def _signature(compiled: Compiled, name: str) -> str:
 
 
 class _AblatedFunction:
-    """A function of a compiled program, whole or as a sequence, whose equal programs are simulated once."""
+    """A function of a compiled program, whole or as a sequence, whose equal programs are planned and simulated once."""
 
     def __init__(self, compiled: Compiled, name: str) -> None:
         self.sequence = next((one for one in compiled.sequences if one.name == name), None)
         self.function = next((one for one in compiled.functions if one.name == name), None)
         self._runs: dict[tuple[object, ...], RunResults] = {}
+        self._known = KnownResidents()
 
     def row(self, decided: Decisions) -> Ablated:
         without = tuple(decision for decision in Decision if decision not in decided)
@@ -124,7 +126,7 @@ class _AblatedFunction:
         return Ablated(without, time_us, compiled.launch_us, 0.0, 0, moved)
 
     def _parts(self, sequence: Sequence, decided: Decisions, without: tuple[Decision, ...]) -> Ablated:
-        one = sequence.with_decided(decided)
+        one = sequence.with_decided(decided, self._known)
         results = {part.name: self._run(part) for part in one.parts}
         phases = one.phases(results)
         launches, changes = (sum(getattr(phase, key) for phase in phases) for key in ("launch_us", "change_us"))

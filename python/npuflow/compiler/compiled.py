@@ -121,13 +121,13 @@ class Sequence:
     def device(self) -> Device:
         return self.parts[0].compiled.device
 
-    def with_decided(self, decided: Decisions) -> Sequence:
+    def with_decided(self, decided: Decisions, known: KnownResidents | None = None) -> Sequence:
         """The same parts by other decisions, where they are in the program's order now."""
         calls = self.compiled.calls
         calls = replace(calls, calls=tuple(call.away() for call in calls.calls))
         calls = addressed(ordered(calls, keeps_order=Decision.ORDER not in decided).calls)
         parts = {part.name: replace(part, compiled=part.compiled.away()) for part in self.parts}
-        return self._with(calls, parts, decided, {}).planned()
+        return self._with(calls, parts, decided, {}).planned(known=known)
 
     def planned(self, ahead: AsksAhead = NOTHING_ASKED, known: KnownResidents | None = None) -> Sequence:
         """The same with what is decided of parts that are there: what stays on the chip, and is set up ahead."""
