@@ -13,7 +13,7 @@ from npuflow.compiler import split
 from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.moved_parts import MovedPart, moved_parts
 from npuflow.compiler.regroupings import Regrouping
-from npuflow.compiler.split import _Compilation
+from npuflow.compiler.tries import Tries
 from npuflow.strategy.work import work_of
 
 ROWS, INNER, WIDTH = 512, 1280, 160
@@ -96,16 +96,16 @@ def test_a_fork_finds_what_is_faster_while_other_groups_are_tried(
     quarter: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (alone,) = npuflow.compile(two_products(), device=quarter, split=True).sequences
-    tried, tries = list[str](), _Compilation._map_for_dram
+    tried, tries = list[str](), Tries._map_for_dram
 
-    def counted(work: _Compilation, start: Sequence) -> object:
+    def counted(work: Tries, start: Sequence) -> object:
         tried.append(start.name)
         return tries(work, start)
 
     nothing = Regrouping(frozenset(), frozenset(), 1.0, "it is said to gain much")
     monkeypatch.setattr(split, "regroupings", lambda *_: (nothing,))
-    monkeypatch.setattr(_Compilation, "_map_for_dram", counted)
-    monkeypatch.setattr(_Compilation, "unfuse", lambda *_: False)
+    monkeypatch.setattr(Tries, "_map_for_dram", counted)
+    monkeypatch.setattr(Tries, "unfuse", lambda *_: False)
     (beside,) = npuflow.compile(two_products(), device=quarter, split=True, jobs=2).sequences
     assert not tried
     assert beside.seconds == alone.seconds

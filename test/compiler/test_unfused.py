@@ -9,7 +9,7 @@ import pytest
 from judges import JUDGE
 
 import npuflow
-from npuflow.compiler.split import _Compilation
+from npuflow.compiler.tries import Tries
 from npuflow.execute.verification import Status
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -51,7 +51,7 @@ def test_groups_as_one_that_are_slower_are_left_apart(name: str) -> None:
 
 def test_what_is_said_to_be_fused_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = list[str]()
-    monkeypatch.setattr(_Compilation, "_unfuse", lambda _, source, __: tried.append(source.name))
+    monkeypatch.setattr(Tries, "_unfuse", lambda _, source, __: tried.append(source.name))
     text, device = SLOWER_FUSED["parts"]
     for said in ("halos=recomputed", "fuse=false", "window-rows=2"):
         npuflow.compile(text, f"npuflow-stream-k{{{said}}}", device=device)

@@ -9,6 +9,7 @@ from pathlib import Path
 from npuflow.api.arguments import choice, name_of, of_type, source_of, whole_number, yes_or_no
 from npuflow.api.compiled import Compiled
 from npuflow.bindings import ir
+from npuflow.compiler.compilation import Split
 from npuflow.compiler.compiled import Function, Sequence
 from npuflow.compiler.compiled_function import compile_schedule
 from npuflow.compiler.conversion import ComputeType, Conversion, Converted
@@ -17,7 +18,7 @@ from npuflow.compiler.default import DEFAULT_PIPELINE
 from npuflow.compiler.functions import How, show_what_is_private
 from npuflow.compiler.given import device_of, move, schedules_in, take_apart
 from npuflow.compiler.scheduling import check_schedules
-from npuflow.compiler.split import Split, compile_or_split
+from npuflow.compiler.split import compile_or_split
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
 from npuflow.core.garbage import seldom_collecting

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 
 from npuflow.bindings import ir
 from npuflow.bounds.sizes import MatmulSizes
@@ -47,6 +47,12 @@ class How:
 def assigns_strategies(node: Node) -> bool:
     """Whether it is a pass in front of which functions come apart."""
     return isinstance(node, PassNode) and node.instance.assigns_strategies
+
+
+def before_strategies(pipeline: PassNest) -> PassNest | None:
+    """The passes up to where strategies are assigned; None where that is not part of the pipeline."""
+    kept = [*takewhile(lambda node: not assigns_strategies(node), pipeline.elements)]
+    return None if len(kept) == len(pipeline.elements) else replace(pipeline, elements=tuple(kept))
 
 
 def of_function(pipeline: PassNest, name: str) -> PassNest:

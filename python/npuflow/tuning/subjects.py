@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from npuflow.bindings import ir
+from npuflow.compiler.compilation import Split
 from npuflow.compiler.cut import PreparedFunction, cut, prepare
-from npuflow.compiler.functions import How
+from npuflow.compiler.functions import How, before_strategies
 from npuflow.compiler.sources import FunctionSource, bytecode_of, sources_of
-from npuflow.compiler.split import Split, before_strategies, compile_or_split
+from npuflow.compiler.split import compile_or_split
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import leaves_of
 from npuflow.core.passes import fail, ops_of

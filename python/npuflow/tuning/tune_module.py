@@ -9,9 +9,10 @@ from math import inf
 from pathlib import Path
 
 from npuflow.bindings import ir
+from npuflow.compiler.compilation import Batch, Split
 from npuflow.compiler.functions import How
 from npuflow.compiler.sources import empty_like
-from npuflow.compiler.split import Batch, Split, compile_or_split
+from npuflow.compiler.split import compile_or_split
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.parsing import parse
 from npuflow.core.passes import ops_of
