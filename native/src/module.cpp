@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bind_homes.h"
 #include "bind_mapped.h"
 #include "bind_order.h"
 #include "bind_packing.h"
@@ -14,6 +15,7 @@ NB_MODULE(_native, m) {
   npuflow::bind_simulator(m);
   npuflow::bind_packing(m);
   npuflow::bind_order(m);
+  npuflow::bind_homes(m);
   npuflow::bind_mapped(m);
   m.def("version", [] { return NPUFLOW_VERSION; }, "The version of npuflow this module was built for.");
 }

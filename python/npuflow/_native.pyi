@@ -154,6 +154,37 @@ def search_order(
     rows: int, columns: int, capacity: int, is_lru: bool, known_loads: int, most_states: int, /
 ) -> tuple[int, list[tuple[int, int]]]: ...
 
+# A way to stay, the time that it wins, and by how much longer its phases take.
+_HomeOption = tuple[HomeWay, float, float]
+# A tensor's number, that of its option and of the place of this, and an address for each slab.
+_HomeNumbers = tuple[int, int, int, list[int]]
+
+class SlabRoom:
+    def __init__(
+        self,
+        tile_bytes: int,
+        alignment_bytes: int,
+        needed: Sequence[tuple[int, int, int]],
+        channels: Sequence[tuple[int, int, bool, int]],
+    ) -> None: ...
+
+class HomeWay:
+    def __init__(
+        self,
+        slab_bytes: int,
+        first: int,
+        last: int,
+        places: Sequence[Sequence[int]],
+        moves: Sequence[tuple[int, bool]],
+    ) -> None: ...
+
+def search_homes(
+    tensors: Sequence[Sequence[_HomeOption]], room: SlabRoom, most_choices: int, most_orders: int, most_changes: int
+) -> tuple[list[_HomeNumbers], int]: ...
+def home_beside(
+    way: HomeWay, others: Sequence[tuple[HomeWay, Sequence[int], Sequence[int]]], room: SlabRoom
+) -> tuple[int, list[int]] | None: ...
+
 # Of mapped groups: rows, columns, and the loops that these follow.
 SpreadNumbers = tuple[int, int, int, int]
 # Slots in L2 and L1, of results, of what a tail reads, of what engines hand to each other; whether L2 holds; operands'

@@ -9,7 +9,7 @@ import pytest
 
 import npuflow
 import npuflow.target
-from npuflow.compiler import split
+from npuflow.compiler import tries
 from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.moved_parts import MovedPart, moved_parts
 from npuflow.compiler.regroupings import Regrouping
@@ -96,14 +96,14 @@ def test_a_fork_finds_what_is_faster_while_other_groups_are_tried(
     quarter: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (alone,) = npuflow.compile(two_products(), device=quarter, split=True).sequences
-    tried, tries = list[str](), Tries._map_for_dram
+    tried, mapped = list[str](), Tries._map_for_dram
 
     def counted(work: Tries, start: Sequence) -> object:
         tried.append(start.name)
-        return tries(work, start)
+        return mapped(work, start)
 
     nothing = Regrouping(frozenset(), frozenset(), 1.0, "it is said to gain much")
-    monkeypatch.setattr(split, "regroupings", lambda *_: (nothing,))
+    monkeypatch.setattr(tries, "regroupings", lambda *_: (nothing,))
     monkeypatch.setattr(Tries, "_map_for_dram", counted)
     monkeypatch.setattr(Tries, "unfuse", lambda *_: False)
     (beside,) = npuflow.compile(two_products(), device=quarter, split=True, jobs=2).sequences

@@ -46,16 +46,6 @@ def test_what_isnt_alive_at_the_same_time_lies_in_one_place() -> None:
     assert homes[0].slabs == homes[1].slabs == (Slab(0, 400),)
 
 
-def test_where_all_tensors_stay_nothing_else_is_looked_at() -> None:
-    """What they gain sums up to a little more in one order than in another."""
-    late = [-0.1e-6 * (number % 7 + 1) / 3 for number in range(40)]
-    tensors = [tensor(number, 10, 0, 1, late=each) for number, each in enumerate(late)]
-    free = replace(ROOM, channels=dict.fromkeys(CHANNELS, 100))
-    with patch.object(residency, "_MOST_CHOICES", 50), patch.object(residency._HomeChoice, "reorder") as reorder:
-        assert len(chosen(tensors, free).homes) == 40
-    reorder.assert_not_called()
-
-
 def test_slabs_have_addresses_of_their_own() -> None:
     # 400 bytes take what is above the 300 of phase 1 in column 0; of the two slabs, one lies below it.
     one, two = (
