@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import npuflow
-from npuflow.compiler import split
+from npuflow.compiler import tries
 from npuflow.compiler.compiled import Sequence
 from npuflow.compiler.regroupings import Regrouping, regroupings
 from npuflow.fusion import fuse_windows
@@ -111,7 +111,7 @@ def made_of(compiled: npuflow.Compiled) -> list[tuple[str, ...]]:
 def found_first(monkeypatch: pytest.MonkeyPatch, changes: tuple[Regrouping, ...]) -> None:
     """The first compilation of a function is followed by such changes, and these by none."""
     left = [changes]
-    monkeypatch.setattr(split, "regroupings", lambda *_: left.pop() if left else ())
+    monkeypatch.setattr(tries, "regroupings", lambda *_: left.pop() if left else ())
 
 
 def test_what_is_slower_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
