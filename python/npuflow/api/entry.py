@@ -19,11 +19,12 @@ from npuflow.compiler.functions import How, show_what_is_private
 from npuflow.compiler.given import device_of, move, schedules_in, take_apart
 from npuflow.compiler.scheduling import check_schedules
 from npuflow.compiler.split import compile_or_split
+from npuflow.constants.moved import moved_to
 from npuflow.core.diagnostics import DiagnosticSink
 from npuflow.core.expansion import Expansion, expand
 from npuflow.core.garbage import seldom_collecting
 from npuflow.core.options import print_options
-from npuflow.core.parsing import parse, parse_again, parse_file
+from npuflow.core.parsing import parse, parse_file
 from npuflow.core.passes import fail
 from npuflow.core.pipeline_text import NamedNode, Node, PassNest, make_node, parse_pipeline
 from npuflow.dialect.context import new_context
@@ -206,7 +207,7 @@ def parsed_source(source: object, sink: DiagnosticSink) -> ir.Module:
     if isinstance(source, (str, bytes)):
         return parse(source, new_context(), sink.source_name, sink)
     given: ir.Module = source
-    return parse_again(given, new_context(), sink)
+    return moved_to(new_context(), given, sink)
 
 
 def with_columns(device: str | None, columns: int | None, module: ir.Module) -> str | None:

@@ -243,7 +243,7 @@ def tensor_constant(values: Numbers, element: ir.Type) -> ir.Attribute:
 
 def weight_constant(values: Numbers, element: ir.Type) -> ir.Value:
     """A constant of an element type with what these numbers are in it: a resource, if it is large."""
-    stored = np.array(values.astype(dtype_of(str(element))), order="C")
+    stored = np.ascontiguousarray(values, dtype_of(str(element))).reshape(values.shape)
     kind = ir.RankedTensorType.get(list(stored.shape), element)
     if stored.nbytes < LEAST_RESOURCE_BYTES:
         return arith.ConstantOp(kind, tensor_constant(stored, element)).result

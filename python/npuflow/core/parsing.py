@@ -49,18 +49,18 @@ def parse_file(path: str, context: ir.Context, sink: DiagnosticSink | None = Non
     return _parse(lambda: ir.Module.parseFile(path), context, sink or DiagnosticSink())
 
 
-def parse_again(module: ir.Module, context: ir.Context, sink: DiagnosticSink) -> ir.Module:
+def parse_again(module: ir.Operation, context: ir.Context, sink: DiagnosticSink) -> ir.Module:
     """A module as another context has it: through a file of bytecode, which takes what stands behind it as it is.
 
     MLIR refuses bytecode that doesn't come to lie as what stands behind wants to be aligned. Text has no such need.
     """
     with suppress(InputError, OSError), NamedTemporaryFile() as file:
-        module.operation.write_bytecode(file)
+        module.write_bytecode(file)
         file.flush()
         again = _parse(lambda: ir.Module.parseFile(file.name), context, DiagnosticSink())
         _name_source(again, sink)
         return again
-    return parse(module.operation.get_asm(enable_debug_info=True), context, sink.source_name, sink)
+    return parse(module.get_asm(enable_debug_info=True), context, sink.source_name, sink)
 
 
 def _check_is_no_network(path: str) -> None:
