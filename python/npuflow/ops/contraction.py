@@ -116,15 +116,14 @@ def open_matmuls(root: ir.Operation) -> list[Contraction]:
 
 
 def has_heads(contraction: Contraction) -> bool:
-    """Whether a matmul reads what an elementwise op computes for it alone: the two are a bundle then."""
+    """Whether a matmul reads what an elementwise op computes for it alone: the two are a bundle then.
+
+    A named matmul is in no bundle: what ends another group is no head of it.
+    """
+    op = contraction.op
     sources = (producer(value, _GENERIC) for value in (contraction.lhs, contraction.rhs))
     heads = [source for source in sources if source is not None and is_head(source) and not only_moves(source)]
-    return any(not _ends_another(head, contraction.op) for head in heads)
-
-
-def _ends_another(head: ir.Operation, user: ir.Operation) -> bool:
-    """Whether an op is marked as part of a bundle that its user isn't in."""
-    return bundle_number(head) is not None and bundle_number(head) != bundle_number(user)
+    return any(op.name == _GENERIC or bundle_number(head) is None for head in heads)
 
 
 def bundle_number(op: ir.Operation) -> int | None:
