@@ -148,7 +148,7 @@ def compiled(graph: Graph, device: str) -> npuflow.Compiled:
     return npuflow.compile(text, "npuflow-stream-k{bundle-matmuls=true}", device=device, split=True)
 
 
-@drawn(few=4, many=1000)
+@drawn(few=10, many=1000)
 @given(graphs(), st.sampled_from(["toy", "npu1", "npu2", "npu4.0"]))
 def test_graphs_in_parts_compute_what_numpy_computes(graph: Graph, device: str) -> None:
     made = compiled(graph, device)
@@ -160,7 +160,7 @@ def test_graphs_in_parts_compute_what_numpy_computes(graph: Graph, device: str) 
     assert str(again.module) == str(made.module)
 
 
-@drawn(few=4, many=300)
+@drawn(few=10, many=300)
 @given(graph=graphs(), name=st.sampled_from(["npu1", "npu2", "npu4.0"]))
 def test_so_they_do_where_what_they_read_comes_ahead(
     graph: Graph, name: str, tmp_path_factory: pytest.TempPathFactory

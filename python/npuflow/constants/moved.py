@@ -16,7 +16,7 @@ _LENT = "npu.lent"
 def moved_to(context: ir.Context, module: ir.Module, sink: DiagnosticSink) -> ir.Module:
     """A module as another context has it; both share the memory of resources that were made of arrays.
 
-    What is written for the other one to read has the arrays' numbers in their places.
+    What is written for the other one to read has their names in their places.
     """
     root = module.operation.clone(ip=False)
     lent: dict[str, HeldArray] = {}

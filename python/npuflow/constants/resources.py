@@ -23,7 +23,7 @@ _NAME = re.compile(r"dense_resource<(.*?)> : ")
 _HELD = "npu.held"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HeldArray:
     """An array that is a resource, as long as a context has it."""
 

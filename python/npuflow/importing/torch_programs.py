@@ -45,9 +45,10 @@ def from_torch(
     Inputs, and `keywords` by their names, are tensors, and lists, dictionaries and dataclasses of these; numbers are
     constants of what is computed, and `None` and numbers that a module returns are no results. The module is exported
     as it stands: `.eval()` leaves dropout out. Its weights are shared, not copied; they must not be changed as long as
-    what is returned is used. `as_products` is for a module that `convert` gives a compute type: images are scaled,
-    linearly or cubically, by products with constant matrices, and transposed convolutions multiply with zeros rather
-    than to join results: f32 has no fast products. Raises InputError for what cannot be exported or lowered.
+    what is returned, or made of it, is used. `as_products` is for a module that `convert` gives a compute type: images
+    are scaled, linearly or cubically, by products with constant matrices, and transposed convolutions multiply with
+    zeros rather than to join results: f32 has no fast products. Raises InputError for what cannot be exported or
+    lowered.
     """
     torch = load_package("torch", "importing a PyTorch module")
     if not isinstance(module, torch.nn.Module):
